@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The table of commands: the one place that knows them all.
+#include "rdbtool/cli/command.h"
+
+namespace rdb::cli {
+
+std::span<const Command> commands() { return {}; }
+
+} // namespace rdb::cli
