@@ -21,8 +21,14 @@ struct Strong {
   constexpr Strong operator+(Rep n) const { return Strong(static_cast<Rep>(value + n)); }
   constexpr Strong operator-(Rep n) const { return Strong(static_cast<Rep>(value - n)); }
   constexpr Rep operator-(Strong other) const { return static_cast<Rep>(value - other.value); }
-  constexpr Strong& operator+=(Rep n) { value = static_cast<Rep>(value + n); return *this; }
-  constexpr Strong& operator-=(Rep n) { value = static_cast<Rep>(value - n); return *this; }
+  constexpr Strong& operator+=(Rep n) {
+    value = static_cast<Rep>(value + n);
+    return *this;
+  }
+  constexpr Strong& operator-=(Rep n) {
+    value = static_cast<Rep>(value - n);
+    return *this;
+  }
 };
 
 // An address as the guest sees it. Guest and host share one address space, so it can be dereferenced

@@ -4,6 +4,8 @@
 
 namespace rdb::cli {
 
-std::span<const Command> commands() { return {}; }
+std::span<const Command> commands() {
+  return {};
+}
 
 } // namespace rdb::cli

@@ -14,7 +14,8 @@ int complain(const char* kind, const std::exception& trouble, int status) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"A replay debugger: record a run once, then debug that exact run with code of your own.", "rdb"};
+  CLI::App app{"A replay debugger: record a run once, then debug that exact run with code of your own.",
+               "rdb"};
   app.set_version_flag("--version", "rdb " RDB_VERSION);
   app.require_subcommand(1);
   std::vector<std::pair<CLI::App*, rdb::cli::Action>> actions;

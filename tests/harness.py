@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What end-to-end tests share: finding the built programs, running them with a time limit, and printing, when a
+test fails, the command that shows the failure again.
+
+    import os, sys; sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+    import harness
+
+    class RunsPrograms(harness.TestCase):
+        def test_exit_status_is_the_guests(self):
+            result = self.run_program([harness.rdb(), "run", harness.target("exits"), "3"])
+            self.assertEqual(result.status, 3)
+
+    if __name__ == "__main__":
+        harness.main()
+
+Every test has a directory of its own, self.tmp, which is also where its commands run, HOME and RDB_TRACE_DIR;
+it is removed afterwards unless RDB_KEEP=1."""
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+from dataclasses import dataclass
+
+SOURCE = os.path.realpath(os.environ.get("RDB_SOURCE") or os.path.join(os.path.dirname(__file__), ".."))
+BUILD = os.path.realpath(os.environ.get("RDB_BUILD") or os.path.join(SOURCE, "build"))
+
+
+def program(name):
+    """A program of the build, by name: rdb, rdb-clang ..."""
+    return os.path.join(BUILD, "bin", name)
+
+
+def rdb():
+    return program("rdb")
+
+
+def target(name):
+    """A guest of tests/targets, by name."""
+    return os.path.join(BUILD, "targets", name)
+
+
+def has_compiler():
+    """False where rdb was built with RDB_COMPILER=OFF."""
+    return os.path.exists(program("rdb-clang"))
+
+
+@dataclass
+class Result:
+    status: int  # the exit status; minus the signal's number for a death by signal
+    out: str
+    err: str
+    command: str  # for a shell
+
+    def __str__(self):
+        return f"status {self.status}\n--- stdout\n{self.out}--- stderr\n{self.err}---"
+
+
+def _describe(argv, cwd, env):
+    """The command as a shell takes it, with the variables in which it differs from this test's own."""
+    words = [f"{key}={shlex.quote(value)}" for key, value in sorted(env.items()) if os.environ.get(key) != value]
+    return f"cd {shlex.quote(cwd)} && {' '.join(words)} {shlex.join(argv)}"
+
+
+class TestCase(unittest.TestCase):
+    maxDiff = None
+    default_timeout = 120
+
+    def setUp(self):
+        self.tmp = tempfile.mkdtemp(prefix="rdb-test-")
+        self.commands = []
+        if os.environ.get("RDB_KEEP") == "1":
+            print(f"{self.id()}: keeping {self.tmp}", file=sys.stderr)
+        else:
+            self.addCleanup(shutil.rmtree, self.tmp, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.tmp, name)
+
+    def write(self, name, text):
+        """Makes a file in the test's directory; returns its path."""
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
+    def environment(self, extra=None):
+        env = {key: value for key, value in os.environ.items() if not key.startswith(("RDB_", "LC_", "XDG_"))}
+        env.update(LC_ALL="C.UTF-8", HOME=self.tmp, RDB_TRACE_DIR=self.path("traces"))
+        env.update(extra or {})
+        return env
+
+    def run_program(self, argv, *, env=None, stdin="", cwd=None, timeout=None, status=None, text=True):
+        """Runs argv to its end. `env` adds variables; `status`, if given, is the exit status it must have.
+        With text=False, stdin and the result's out and err are bytes."""
+        argv, cwd, full_env = [str(arg) for arg in argv], cwd or self.tmp, self.environment(env)
+        command = _describe(argv, cwd, full_env)
+        self.commands.append(command)
+        if isinstance(stdin, str):
+            stdin = stdin.encode()
+        # A session of its own, so that a program that hangs goes with all its children.
+        child = subprocess.Popen(argv, cwd=cwd, env=full_env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, start_new_session=True)
+        try:
+            out, err = child.communicate(stdin, timeout=timeout or self.default_timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            out, err = child.communicate()
+            self.fail(f"still running after {timeout or self.default_timeout} s\n--- stdout\n"
+                      f"{out.decode(errors='replace')}--- stderr\n{err.decode(errors='replace')}---")
+        if text:
+            out, err = out.decode(errors="replace"), err.decode(errors="replace")
+        result = Result(child.returncode, out, err, command)
+        if status is not None:
+            self.assertEqual(result.status, status, f"\n{result}")
+        return result
+
+    def rdb(self, *args, **how):
+        return self.run_program([rdb(), *args], **how)
+
+    # Every assertion of unittest ends in one of these two.
+    def fail(self, msg=None):
+        raise self.failureException(self._with_commands(msg))
+
+    def _formatMessage(self, msg, standardMsg):
+        return self._with_commands(super()._formatMessage(msg, standardMsg))
+
+    def _with_commands(self, message):
+        if not self.commands or "\nto reproduce" in str(message):
+            return message
+        keep = "" if os.environ.get("RDB_KEEP") == "1" else " (RDB_KEEP=1 keeps the test's files)"
+        return f"{message}\nto reproduce{keep}:\n  " + "\n  ".join(self.commands)
+
+
+def main():
+    unittest.main(verbosity=2)
