@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A system call as one readable line, in strace's manner: read(3, "hello", 4096) = 5. Driven by the table of
+// calls; pointers are followed through GuestMemory only, so a line can be had for any arguments whatever.
+#pragma once
+
+#include "rdbtool/guest/syscalls/guest_memory.h"
+#include "rdbtool/guest/syscalls/table.h"
+
+#include <optional>
+#include <string>
+
+namespace rdb {
+
+// Without a result the call has not returned yet and what it would write is shown as an address.
+std::string describe_call(uint64_t number, const SyscallArgs& args, std::optional<int64_t> result,
+                          const GuestMemory& memory);
+
+// "ENOENT" for 2; a number if it has no name.
+std::string errno_name(int error);
+// "SIGINT" for 2.
+std::string signal_name(int signal);
+
+} // namespace rdb
