@@ -71,7 +71,7 @@ class TestCase(unittest.TestCase):
 
     def setUp(self):
         self.tmp = tempfile.mkdtemp(prefix="rdb-test-")
-        self.commands = []
+        self._commands = []
         if os.environ.get("RDB_KEEP") == "1":
             print(f"{self.id()}: keeping {self.tmp}", file=sys.stderr)
         else:
@@ -97,7 +97,7 @@ class TestCase(unittest.TestCase):
         With text=False, stdin and the result's out and err are bytes."""
         argv, cwd, full_env = [str(arg) for arg in argv], cwd or self.tmp, self.environment(env)
         command = _describe(argv, cwd, full_env)
-        self.commands.append(command)
+        self._commands.append(command)
         if isinstance(stdin, str):
             stdin = stdin.encode()
         # A session of its own, so that a program that hangs goes with all its children.
@@ -128,10 +128,10 @@ class TestCase(unittest.TestCase):
         return self._with_commands(super()._formatMessage(msg, standardMsg))
 
     def _with_commands(self, message):
-        if not self.commands or "\nto reproduce" in str(message):
+        if not self._commands or "\nto reproduce" in str(message):
             return message
         keep = "" if os.environ.get("RDB_KEEP") == "1" else " (RDB_KEEP=1 keeps the test's files)"
-        return f"{message}\nto reproduce{keep}:\n  " + "\n  ".join(self.commands)
+        return f"{message}\nto reproduce{keep}:\n  " + "\n  ".join(self._commands)
 
 
 def main():

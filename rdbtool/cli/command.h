@@ -1,5 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One subcommand of rdb: its name, its line in the help, and how its options become an action.
+// One command of rdb: its name, its line in the help, and how its options become an action.
+//
+// To add the command NAME:
+//   1. cmd_NAME.cc (listed in CMakeLists.txt) defines `Action setup_NAME(CLI::App& app)`: it declares the
+//      options on `app`, with a footer of examples if they help, and returns what to do once they are parsed.
+//      What the options are parsed into must live as long as the action: keep it in a shared_ptr the action
+//      holds.
+//   2. Below, declare setup_NAME; in commands.cc, add one line to the table.
+//
+//      Action setup_info(CLI::App& app) {
+//        auto trace = std::make_shared<std::string>("latest");
+//        app.add_option("TRACE", *trace, "The recording; the latest one if none is given");
+//        return [trace] { return print_info(*trace); };
+//      }
+//
+// Commands that start a program (`rdb run [options] [--] PROGRAM [ARGS...]`) use guest_command.h.
+// An option that may be repeated needs ->allow_extra_args(false), or it swallows the words after its value.
+//
+// The action returns rdb's exit status: the guest's own where there is a guest, else 0. Trouble is thrown
+// (rdbtool/base/error.h) and becomes one line on stderr that begins "rdb:" and an exit status in one place,
+// command_line.cc; no command prints its own.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,7 +34,7 @@ using Action = std::function<int()>;
 struct Command {
   const char* name;
   const char* summary;
-  // Declares the options on `app`. The action owns what they are parsed into.
+  // Declares the options on `app`, which outlives the action.
   Action (*setup)(CLI::App& app);
 };
 

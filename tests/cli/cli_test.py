@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The rdb command itself: help, version, and what it answers to wrong use."""
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
@@ -8,12 +9,49 @@ import harness
 
 
 class Cli(harness.TestCase):
+    def commands(self):
+        """The commands that the help lists."""
+        out = self.rdb("help", status=0).out
+        listed = out.partition("Commands:\n")[2].partition("\n\n")[0]
+        return [line.split()[0] for line in listed.splitlines()]
+
     def test_version_is_one_line(self):
         result = self.rdb("--version", status=0)
         self.assertRegex(result.out, r"\Ardb \d+\.\d+\.\d+\n\Z")
+        self.assertEqual(result.err, "")
 
-    def test_wrong_use_has_status_2(self):
-        self.rdb("--no-such-option", status=2)
+    def test_help_goes_to_stdout_and_says_the_exit_statuses(self):
+        result = self.rdb("--help", status=0)
+        self.assertIn("Usage: rdb COMMAND", result.out)
+        self.assertIn("Exit status:", result.out)
+        self.assertEqual(result.err, "")
+        self.assertEqual(self.rdb("help", status=0).out, result.out)
+
+    def test_every_command_has_help(self):
+        for command in self.commands():
+            with self.subTest(command=command):
+                result = self.rdb("help", command, status=0)
+                self.assertIn(f"Usage: rdb {command}", result.out)
+                self.assertEqual(self.rdb(command, "--help", status=0).out, result.out)
+
+    def test_every_command_refuses_an_unknown_option(self):
+        for command in self.commands():
+            with self.subTest(command=command):
+                result = self.rdb(command, "--no-such-option", status=2)
+                self.assertRegex(result.err, rf"\Ardb: {command}: unknown option '--no-such-option'; .*\n\Z")
+
+    def test_wrong_use_is_one_line_on_stderr_and_status_2(self):
+        for args in [], ["frobnicate"], ["--frob"], ["help", "frobnicate"]:
+            with self.subTest(args=args):
+                result = self.rdb(*args, status=2)
+                self.assertRegex(result.err, r"\Ardb: .*'rdb help'.*\n\Z")
+                self.assertEqual(result.out, "")
+
+    def test_output_that_cannot_be_written_is_a_failure(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([harness.rdb(), "help"], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+        self.assertEqual(done.returncode, 125)
+        self.assertTrue(done.stderr.startswith(b"rdb: cannot write"), done.stderr)
 
 
 if __name__ == "__main__":

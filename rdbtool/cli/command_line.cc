@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Finds the command, lets it parse its options, runs it, and turns all trouble into one line and a status.
+// Each command is an application of its own for CLI11, not a subcommand: a guest called `ls` in `rdb run ls`
+// must never be taken for rdb's own command of that name.
+#include "rdbtool/cli/command_line.h"
+
+#include "rdbtool/base/error.h"
+#include "rdbtool/cli/help.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace rdb::cli {
+namespace {
+
+const Command& find_command(std::span<const Command> commands, const std::string& name) {
+  auto found = std::ranges::find_if(commands, [&](const Command& command) { return command.name == name; });
+  if (found != commands.end()) return *found;
+  std::string near = nearest_command(commands, name);
+  if (near.empty()) user_error("there is no command '{}'; 'rdb help' lists them", name);
+  user_error("there is no command '{}', did you mean '{}'? 'rdb help' lists them", name, near);
+}
+
+// CLI11's words for a missing value are "--depth: 1 required INT missing".
+std::string describe_missing_value(const std::string& message) {
+  size_t colon = message.find(": 1 required ");
+  if (colon == std::string::npos) return message;
+  return message.substr(0, colon) + " needs a value";
+}
+
+std::string describe(const CLI::ParseError& error, const CLI::App& app) {
+  std::string message = error.what();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) && !app.remaining().empty()) {
+    std::string word = app.remaining().front();
+    message = fmt::format("{} '{}'", word.starts_with('-') ? "unknown option" : "unexpected argument", word);
+  } else if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) {
+    message = describe_missing_value(message);
+  }
+  return message;
+}
+
+int run_command(const Command& command, std::vector<std::string> args) {
+  CLI::App app;
+  Action action = set_up(app, command);
+  std::ranges::reverse(args); // as CLI11 wants them
+  try {
+    app.parse(std::move(args));
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    user_error("{}: {}; 'rdb help {}' says what it takes", command.name, describe(error, app), command.name);
+  }
+  return action();
+}
+
+int dispatch(std::span<const Command> commands, const std::vector<std::string>& args) {
+  if (args.empty()) user_error("no command given; 'rdb help' lists them");
+  const std::string& first = args[0];
+  if (first == "--version") {
+    fmt::print("rdb {}\n", RDB_VERSION);
+    return 0;
+  }
+  if (first == "help" || first == "--help" || first == "-h") {
+    if (args.size() > 2) user_error("help takes one command, as in 'rdb help {}'", args[1]);
+    if (args.size() == 1 || args[1] == "help")
+      fmt::print("{}", overview(commands));
+    else
+      fmt::print("{}", command_help(find_command(commands, args[1])));
+    return 0;
+  }
+  if (first.starts_with('-')) user_error("unknown option '{}'; 'rdb help' says what there is", first);
+  return run_command(find_command(commands, first), {args.begin() + 1, args.end()});
+}
+
+int complain(const char* kind, const std::exception& trouble, int status) {
+  std::string line = trouble.what();
+  std::ranges::replace(line, '\n', ' ');
+  std::fflush(stdout); // what was printed before the trouble stands before it
+  fmt::print(stderr, "rdb: {}{}\n", kind, line);
+  return status;
+}
+
+} // namespace
+
+int run_command_line(std::span<const Command> commands, const std::vector<std::string>& args) {
+  try {
+    int status = dispatch(commands, args);
+    if (std::fflush(stdout) != 0) throw std::runtime_error("cannot write to standard output");
+    return status;
+  } catch (const UserError& error) {
+    return complain("", error, kExitUsage);
+  } catch (const Limit& error) {
+    return complain("not supported: ", error, kExitFailure);
+  } catch (const Bug& error) {
+    return complain("internal error, please report it: ", error, kExitFailure);
+  } catch (const std::exception& error) {
+    // The system refused something: no memory, no space, no permission.
+    return complain("", error, kExitFailure);
+  }
+}
+
+} // namespace rdb::cli
