@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What enters a recorded program from outside. Every input has a kind, a thread, a position and a payload
+// struct of its own; any input may also carry memory writes. The program side appends these payloads
+// (log_producer.h), the reader hands the same ones out (reader.h); the bytes on disk are record_codec.h's
+// affair.
+#pragma once
+
+#include "rdbtool/base/types.h"
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+
+namespace rdb::trace {
+
+// Bytes that rdb puts into guest memory on behalf of the kernel. `data` belongs to whoever made the struct:
+// when recording it is read before append returns, when reading it is valid until the next call of next().
+struct MemoryWrite {
+  GuestAddr address;
+  const uint8_t* data = nullptr;
+  size_t size = 0;
+
+  std::span<const uint8_t> bytes() const { return {data, size}; }
+};
+
+// The general registers at a process's start, in the order of the instruction encoding (rax, rcx, rdx, rbx,
+// rsp, rbp, rsi, rdi, r8 ... r15). The kernel starts a program with vector state in its initial
+// configuration, so that is not stored.
+struct Registers {
+  uint64_t gpr[16] = {};
+  uint64_t rip = 0;
+  uint64_t rflags = 0;
+  uint64_t fs_base = 0;
+  uint64_t gs_base = 0;
+  bool operator==(const Registers&) const = default;
+};
+
+// The key of a file in the trace's store: XXH64 of its bytes, and their number.
+struct ContentId {
+  uint64_t hash = 0;
+  uint64_t size = 0;
+  auto operator<=>(const ContentId&) const = default;
+};
+
+enum class InputKind : uint8_t {
+  kStart = 1,       // a process image begins; always the first record of a log
+  kSyscall = 2,     // a system call completed
+  kSignal = 3,      // a signal is delivered
+  kInstruction = 4, // an instruction whose result is not a function of guest state (rdtsc, cpuid ...)
+  kMemory = 5,      // memory changed for another reason, or the rest of the input before (see Input::more)
+  kMap = 6,         // the address space changed: what rdb really did, in either world
+  kChecksum = 7,    // hashes of guest state, to compare on replay
+  kOutput = 8,      // bytes that left for a terminal without passing through guest memory
+  kThreadStart = 9,
+  kThreadEnd = 10,
+  kExit = 11, // the process is over; the last record of a complete log
+};
+
+enum class ProcessOrigin : uint8_t {
+  kSpawned = 1, // by rdb record itself
+  kForked = 2,  // memory is the parent's at parent_time
+  kExeced = 3,  // the same pid with a new program
+};
+
+// The initial state. The stack image (arguments, environment, auxv, strings) is in the writes.
+struct StartInput {
+  ProcessOrigin origin = ProcessOrigin::kSpawned;
+  int32_t pid = 0;
+  int32_t parent_pid = 0;
+  Time parent_time; // when the parent forked, or when this pid called execve; 0 if spawned
+  Registers registers;
+  GuestAddr auxv;           // where the auxiliary vector lies in the stack image
+  uint64_t auxv_size = 0;   // in bytes, with its AT_NULL
+  GuestAddr brk;            // initial program break
+  std::string_view program; // path of the executable
+};
+
+// Where the bytes that a call was given went. With a stream named, replay shows them.
+enum class OutputStream : uint8_t { kNone = 0, kStdout = 1, kStderr = 2, kTerminal = 3 };
+
+struct SyscallInput {
+  uint32_t number = 0;
+  OutputStream output = OutputStream::kNone; // of the bytes that the call took from guest memory
+  int64_t result = 0;
+  uint64_t hash = 0; // over arguments and registers at the call, to compare on replay
+};
+
+enum class SignalAction : uint8_t {
+  kHandler = 1, // a frame is built and the guest's handler runs
+  kFatal = 2,   // the default action ends the process
+  kIgnored = 3, // noted only
+};
+
+struct SignalInput {
+  int32_t number = 0;
+  SignalAction action = SignalAction::kHandler;
+  bool synchronous = false;  // a fault of the instruction at this time
+  GuestAddr handler;         // kHandler: the guest's function
+  GuestAddr frame;           // kHandler: lowest address of the frame
+  uint32_t xsave_size = 0;   // kHandler: size of the extended state in the frame
+  uint64_t action_flags = 0; // sa_flags
+  uint64_t mask = 0;         // signals blocked before the delivery
+  uint8_t siginfo[128] = {}; // as the kernel gave it
+};
+
+enum class InstructionOp : uint8_t {
+  kRdtsc = 1,  // values: tsc
+  kRdtscp = 2, // tsc, aux
+  kRdpid = 3,  // id
+  kCpuid = 4,  // eax, ebx, ecx, edx
+  kRdrand = 5, // value, carry flag
+  kRdseed = 6, // value, carry flag
+  kXgetbv = 7, // value
+  kRdpmc = 8,  // value
+  kRdpru = 9,  // value
+  kOther = 10,
+};
+
+struct InstructionInput {
+  InstructionOp op = InstructionOp::kOther;
+  uint8_t count = 0; // how many of the values count
+  uint64_t values[4] = {};
+};
+
+struct MemoryInput {}; // everything is in the writes
+
+enum class MapOp : uint8_t {
+  kMap = 1,     // address, length, protection, flags, and a file or none
+  kUnmap = 2,   // address, length
+  kProtect = 3, // address, length, protection
+  kRemap = 4,   // old_address, old_length -> address, length
+  kAdvise = 5,  // address, length, flags = advice
+  kBreak = 6,   // address = new program break
+};
+
+struct MapInput {
+  MapOp op = MapOp::kMap;
+  uint8_t protection = 0; // PROT_*
+  uint32_t flags = 0;     // MAP_* or the advice
+  GuestAddr address;
+  uint64_t length = 0;
+  GuestAddr old_address;
+  uint64_t old_length = 0;
+  bool has_file = false;
+  uint64_t offset = 0;   // in the file
+  ContentId file;        // in the trace's store
+  std::string_view path; // what the file was called; shown, never opened
+};
+
+struct ChecksumInput {
+  uint64_t memory = 0;
+  uint64_t registers = 0;
+  uint64_t pages = 0; // that went into `memory`
+};
+
+struct OutputInput {
+  OutputStream stream = OutputStream::kStdout;
+  std::span<const uint8_t> bytes;
+};
+
+// Logged by the creating thread.
+struct ThreadStartInput {
+  ThreadId created;
+  GuestAddr stack;
+  GuestAddr tls;
+  uint64_t clone_flags = 0;
+};
+
+struct ThreadEndInput {
+  int32_t status = 0;
+};
+
+struct ExitInput {
+  bool by_signal = false;
+  int32_t status = 0; // exit status, or the signal's number
+};
+
+using Payload =
+    std::variant<std::monostate, StartInput, SyscallInput, SignalInput, InstructionInput, MemoryInput,
+                 MapInput, ChecksumInput, OutputInput, ThreadStartInput, ThreadEndInput, ExitInput>;
+
+// One record of an input log.
+struct Input {
+  Position at;
+  ThreadId thread;
+  Payload payload;
+  std::span<const MemoryWrite> writes; // to apply, in this order
+  // An input too large for one record goes on in kMemory (or kOutput) records of the same position, thread
+  // and cause. `more`: the next record belongs to this input. `continued`: this one belongs to the one
+  // before. A reader never hands out the head of an input whose rest is missing.
+  bool more = false;
+  bool continued = false;
+
+  InputKind kind() const { return static_cast<InputKind>(payload.index()); }
+  template <class T>
+  const T& as() const {
+    return std::get<T>(payload);
+  }
+};
+
+// One thread's turn.
+struct Chunk {
+  ThreadId thread;
+  uint64_t instructions = 0;
+  bool operator==(const Chunk&) const = default;
+};
+
+const char* name_of(InputKind kind);
+const char* name_of(InstructionOp op);
+const char* name_of(MapOp op);
+const char* name_of(ProcessOrigin origin);
+
+} // namespace rdb::trace

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The parent's side of recording: drains the rings of all processes of the tree into a TraceWriter, stores
+// the files they map, and hands out rings for their children. Has no thread of its own: the driver waits on
+// fd() and calls pump(). A producer that dies in the middle of anything costs its unfinished input and
+// nothing else.
+#pragma once
+
+#include "rdbtool/trace/log_producer.h"
+
+#include <memory>
+
+namespace rdb::trace {
+
+class TraceWriter;
+
+class LogConsumer {
+public:
+  // `memory` bounds all rings and buffers together.
+  explicit LogConsumer(TraceWriter& writer, size_t memory = 64 << 20);
+  ~LogConsumer();
+
+  // A ring for a process that the caller is about to start; attach a LogProducer to it on the other side of
+  // the fork. The caller closes its copies (LogProducer::close_ends) once the child has them.
+  ProducerEnds open_process();
+
+  // Becomes readable when there is something to do; call pump() then, and after timeout_ms() in any case.
+  int fd() const;
+  int timeout_ms() const;
+  // Takes what the rings hold and answers requests. Does not wait.
+  void pump();
+
+  // No producer is left: each has finished or died.
+  bool idle() const;
+  // Tells all producers to stop: their next append returns false.
+  void stop(StopReason reason);
+  // kDiskFull once writing has failed, or what stop() was told.
+  StopReason stopped() const;
+
+  // Drains everything there is and closes the logs. Producers that still live are stopped first.
+  void finish();
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+} // namespace rdb::trace

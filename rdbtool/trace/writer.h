@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Makes the directory that is a trace. The rdb record parent owns one TraceWriter; LogConsumer feeds it from
+// the rings, and tests and tools may append to a ProcessWriter directly.
+#pragma once
+
+#include "rdbtool/trace/input.h"
+#include "rdbtool/trace/metadata.h"
+#include "rdbtool/trace/store.h"
+
+#include <memory>
+#include <string>
+
+namespace rdb::trace {
+
+// How a log was closed; kept in its last block.
+enum class LogClose : uint32_t {
+  kFinished = 1,     // the process logged its exit
+  kProducerDied = 2, // it was killed before it could
+  kDiskFull = 3,
+  kStopped = 4, // the recording was ended before the process
+  kDamaged = 5, // the process handed over what is no record
+};
+
+// The logs of one process. Records go through here in the order in which they happened.
+class ProcessWriter {
+public:
+  ~ProcessWriter();
+  // Throws std::system_error when the files cannot be written; they then end with their last whole block.
+  // Throws Bug for what cannot be a record: a time that goes back, a first record that is no StartInput.
+  void append(const Input& input);
+  void append(const Chunk& chunk);
+  // Writes what is buffered as a block of its own. Both logs are written together, chunks first.
+  void flush();
+  // Writes the last block.
+  void close(LogClose how);
+
+  size_t buffered() const;         // bytes
+  Time last_time() const;          // of the last input or chunk end
+  const std::string& name() const; // of the folder
+
+private:
+  friend class TraceWriter;
+  struct State;
+  explicit ProcessWriter(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+class TraceWriter {
+public:
+  // Makes `directory`, or a new prog-N in trace_root() if it is empty, mode 0700, with metadata.json in state
+  // "running"; points `latest` at it. Fills in metadata.id, .format, .started_unix_ns, .kernel and .cpu.
+  // Throws UserError if the directory exists or cannot be made.
+  TraceWriter(Metadata metadata, const std::string& directory = {});
+  ~TraceWriter();
+
+  const std::string& path() const;
+  Metadata& metadata();
+  ContentStore& files();
+
+  // A folder for the process image that `start` describes: PID, or PID.2 for its second image and so on.
+  // The start record itself is appended by the caller.
+  std::unique_ptr<ProcessWriter> add_process(const StartInput& start);
+
+  // Notes that `path` was mapped: it is listed, with its build-id, in the metadata.
+  void note_file(const ContentId& id, std::string_view path);
+
+  // Writes the final metadata in place of the first. On a full disk a reserve kept for it is given back
+  // first.
+  void finish(const TraceEnd& end);
+
+  // Bytes of all files so far.
+  uint64_t size() const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+} // namespace rdb::trace
