@@ -81,9 +81,9 @@ using MarkerText = std::function<std::string(const Region&)>;
 View module_text(std::string_view text, const Scan& scan, const MarkerText& begin = {},
                  const MarkerText& end = {});
 
-// The descriptor compile's view: M0 with label(region) at the start of the line that follows each body
-// region, so that all lines keep their M0 numbers. Before a directive, or where the file ends, the label gets
-// a line of its own, followed by `#line`. A region whose label text is empty gets none.
+// The descriptor compile's view: M0 with label(region) on a line of its own before the line that follows each
+// body region, then `#line`: lines and columns of the program's own text stay M0's. A region whose label text
+// is empty gets none.
 View label_text(std::string_view text, const Scan& scan, const MarkerText& label);
 
 } // namespace rdb::source

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Finds regions and what leaves the file with them. One walk over the lexed lines keeps the open region and
+// the stack of open conditionals; a conditional that turns out to enclose nothing but regions becomes a
+// guard.
+#include "llvm-passes/source/regions.h"
+
+#include "llvm-passes/source/lines.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace rdb::source {
+
+namespace {
+
+bool is_begin(Marker marker) {
+  return marker == Marker::kBegin || marker == Marker::kBeginGlobals;
+}
+
+bool names_own_header(std::string_view name) {
+  return name == "rdb/rdb.h" || name.ends_with("/rdb/rdb.h");
+}
+
+class Scanner {
+public:
+  Scanner(std::string_view text, const IsOwnHeader& is_own_header)
+      : lines_(lex_lines(text)), is_own_header_(is_own_header) {}
+
+  Scan run() {
+    for (number_ = 1; number_ <= lines_.size(); ++number_) {
+      if (open_)
+        inside_region();
+      else
+        outside_region();
+    }
+    if (open_) {
+      complain(open_->begin_line, open_->begin_column,
+               std::string(open_marker()) + " without " + closing_marker());
+    }
+    finish();
+    return std::move(scan_);
+  }
+
+private:
+  struct Conditional {
+    unsigned if_line;
+    bool constant_false;
+    bool regions = false;      // the current branch has some
+    bool other = false;        // ... and other code
+    unsigned else_line = 0;    // the first #else or #elif
+    bool regions_only = false; // some branch has regions and nothing else
+  };
+
+  const Line& line() const { return lines_[number_ - 1]; }
+
+  void complain(unsigned line, unsigned column, std::string message) {
+    scan_.diagnostics.push_back({line, column, std::move(message)});
+  }
+
+  std::string_view open_marker() const {
+    return marker_name(open_->kind == RegionKind::kBody ? Marker::kBegin : Marker::kBeginGlobals);
+  }
+  std::string closing_marker() const {
+    return std::string(marker_name(open_->kind == RegionKind::kBody ? Marker::kEnd : Marker::kEndGlobals));
+  }
+
+  // Says what is wrong with how a marker stands on its line; true if nothing is.
+  bool stands_well() {
+    const Line& at = line();
+    std::string name(marker_name(at.marker));
+    std::string fault;
+    if (at.in_define)
+      fault = "'" + name + "' inside a macro definition";
+    else if (at.in_directive)
+      fault = "'" + name + "' in a preprocessing directive";
+    else if (at.other_code || at.markers > 1)
+      fault = "'" + name + "' must stand alone on its line";
+    else if (at.begins_inside)
+      fault = "'" + name + "' on a line that continues the one before it; it must stand alone";
+    else if (at.ends_inside)
+      fault = "'" + name + "' on a line that is continued on the next one; it must stand alone";
+    if (fault.empty()) return true;
+    if (!in_constant_false()) complain(number_, at.marker_column, fault);
+    return false;
+  }
+
+  // Text under `#if 0` is not looked at by the compiler: what is said there about markers is prose.
+  bool in_constant_false() const {
+    return std::ranges::any_of(conditionals_,
+                               [](const Conditional& c) { return c.constant_false && c.else_line == 0; });
+  }
+
+  void inside_region() {
+    const Line& at = line();
+    if (at.marker != Marker::kNone && stands_well()) {
+      if (is_begin(at.marker)) {
+        complain(number_, at.marker_column,
+                 "'" + std::string(marker_name(at.marker)) + "' inside the region that begins at line " +
+                     std::to_string(open_->begin_line) + "; regions cannot be nested");
+      } else if (marker_name(at.marker) != closing_marker()) {
+        complain(number_, at.marker_column,
+                 "'" + std::string(marker_name(at.marker)) + "' ends a region that '" +
+                     std::string(open_marker()) + "' began at line " + std::to_string(open_->begin_line));
+        close_region();
+      } else {
+        close_region();
+      }
+      return;
+    }
+    if (at.directive == Directive::kIf) ++depth_;
+    if (at.directive == Directive::kEndif || at.directive == Directive::kElse) {
+      if (depth_ == 0) {
+        complain(number_, 1,
+                 std::string(at.directive == Directive::kElse ? "#else or #elif" : "#endif") +
+                     " inside the region that begins at line " + std::to_string(open_->begin_line) +
+                     " belongs to a conditional outside of it");
+      } else if (at.directive == Directive::kEndif) {
+        --depth_;
+      }
+    }
+  }
+
+  void close_region() {
+    if (depth_ != 0)
+      complain(open_->begin_line, open_->begin_column,
+               "a conditional opened inside this region is not closed before its end at line " +
+                   std::to_string(number_));
+    open_->end_line = number_;
+    scan_.regions.push_back(*open_);
+    removed_.push_back({open_->begin_line, open_->end_line});
+    open_.reset();
+    note_region();
+  }
+
+  void note_region() {
+    if (!conditionals_.empty()) conditionals_.back().regions = true;
+  }
+  void note_other() {
+    if (!conditionals_.empty()) conditionals_.back().other = true;
+  }
+
+  void outside_region() {
+    const Line& at = line();
+    if (at.marker != Marker::kNone) {
+      if (!stands_well()) return note_other();
+      if (is_begin(at.marker)) {
+        RegionKind kind = at.marker == Marker::kBegin ? RegionKind::kBody : RegionKind::kGlobals;
+        open_ = Region{
+            static_cast<unsigned>(scan_.regions.size() + 1), kind, number_, 0, at.marker_column, 0, {}};
+        depth_ = 0;
+      } else {
+        complain(
+            number_, at.marker_column,
+            "'" + std::string(marker_name(at.marker)) + "' without '" +
+                std::string(marker_name(at.marker == Marker::kEnd ? Marker::kBegin : Marker::kBeginGlobals)) +
+                "'");
+        note_other();
+      }
+      return;
+    }
+    switch (at.directive) {
+    case Directive::kIf:
+      conditionals_.push_back({number_, at.constant_false});
+      return;
+    case Directive::kElse:
+      if (!conditionals_.empty()) end_branch(conditionals_.back());
+      return;
+    case Directive::kEndif:
+      if (!conditionals_.empty()) end_conditional();
+      return;
+    case Directive::kInclude:
+      if (names_own_header(at.include_name) && !at.begins_inside && !at.ends_inside &&
+          (!is_own_header_ || is_own_header_(at.include_name, at.include_angled))) {
+        scan_.include_lines.push_back(number_);
+        removed_.push_back({number_, number_});
+        return note_region();
+      }
+      return note_other();
+    default:
+      if (at.other_code || at.directive != Directive::kNone) note_other();
+    }
+  }
+
+  void end_branch(Conditional& conditional) {
+    if (conditional.regions && !conditional.other) conditional.regions_only = true;
+    if (conditional.else_line == 0) conditional.else_line = number_;
+    conditional.regions = conditional.other = false;
+  }
+
+  void end_conditional() {
+    Conditional conditional = conditionals_.back();
+    conditionals_.pop_back();
+    bool only = conditional.regions && !conditional.other;
+    if (conditional.else_line != 0) {
+      if (only || conditional.regions_only)
+        complain(conditional.else_line, 1,
+                 "#else beside a branch that has nothing but regions (conditional at line " +
+                     std::to_string(conditional.if_line) +
+                     "); put the other branch into a conditional of its own");
+      return note_other();
+    }
+    if (!only) return note_other();
+    if (lines_[conditional.if_line - 1].begins_inside || line().ends_inside) {
+      complain(number_, 1, "a comment or continued line crosses the conditional around a region");
+      return note_other();
+    }
+    scan_.guards.push_back({conditional.if_line, number_, conditional.constant_false});
+    removed_.push_back({conditional.if_line, number_});
+    note_region();
+  }
+
+  void finish() {
+    scan_.lines = LineMap(std::move(removed_));
+    // Inner pairs were closed first.
+    for (Region& region : scan_.regions) {
+      region.stripped_line = scan_.lines.next_stripped(region.end_line + 1);
+      for (const Guard& guard : scan_.guards) {
+        if (guard.if_line < region.begin_line && region.end_line < guard.endif_line) {
+          region.guard = guard;
+          break;
+        }
+      }
+    }
+    std::ranges::sort(scan_.guards, {}, &Guard::if_line);
+    std::ranges::sort(scan_.diagnostics, {}, &Diagnostic::line);
+  }
+
+  std::vector<Line> lines_;
+  const IsOwnHeader& is_own_header_;
+  unsigned number_ = 0;
+  std::optional<Region> open_;
+  unsigned depth_ = 0; // conditionals opened inside the open region
+  std::vector<Conditional> conditionals_;
+  std::vector<LineRange> removed_;
+  Scan scan_;
+};
+
+} // namespace
+
+bool may_have_regions(std::string_view text) {
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (const void* hit = memmem(at, static_cast<size_t>(end - at), "rdb", 3)) {
+    at = static_cast<const char*>(hit) + 3;
+    std::string_view rest(at, static_cast<size_t>(end - at));
+    // A marker may be split by a joined line: any rdb_ is worth the lexer.
+    if (rest.starts_with("_") || rest.starts_with("/rdb.h") || rest.starts_with("\\")) return true;
+  }
+  return false;
+}
+
+Scan scan(std::string_view text, const IsOwnHeader& is_own_header) {
+  if (!may_have_regions(text)) return {};
+  return Scanner(text, is_own_header).run();
+}
+
+} // namespace rdb::source
