@@ -43,9 +43,8 @@ def target(name):
     return os.path.join(BUILD, "targets", name)
 
 
-def has_compiler():
-    """False where rdb was built with RDB_COMPILER=OFF."""
-    return os.path.exists(program("rdb-clang"))
+# Marks the tests that are left out where rdb was built with RDB_COMPILER=OFF.
+needs_compiler = unittest.skipUnless(os.path.exists(program("rdb-clang")), "built without rdb-clang")
 
 
 @dataclass
