@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Lets clang's own driver turn the command line into jobs, as if it had been called as clang itself (so that
+// tool chains, resource directory, configuration files and recorded command lines are clang's), and replaces
+// the compile and link jobs by ones that know regions. All other jobs run as they are.
+#include "llvm-passes/driver/driver.h"
+
+#include "llvm-passes/driver/frontend.h"
+#include "rdbtool/base/error.h"
+
+#include "clang/Basic/Diagnostic.h"
+#include "clang/Basic/Stack.h"
+#include "clang/Driver/Compilation.h"
+#include "clang/Driver/Driver.h"
+#include "clang/Driver/Job.h"
+#include "clang/Driver/Tool.h"
+#include "clang/Driver/ToolChain.h"
+#include "clang/Frontend/CompilerInvocation.h"
+#include "clang/Frontend/TextDiagnosticPrinter.h"
+#include "clang/Frontend/Utils.h"
+#include "clang/Options/OptionUtils.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/VirtualFileSystem.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <cerrno>
+#include <cstring>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace rdb::driver {
+
+namespace {
+
+constexpr const char* kClang = RDB_CLANG_DIR "/clang";
+constexpr const char* kClangxx = RDB_CLANG_DIR "/clang++";
+
+// Runs `work` in a child, so that a crash of the compiler is a failed job and memory goes with the process.
+int in_child(const std::function<int()>& work, std::string* message) {
+  llvm::outs().flush();
+  fflush(nullptr);
+  pid_t child = fork();
+  if (child < 0) {
+    *message = std::string("fork: ") + strerror(errno);
+    return -1;
+  }
+  if (child == 0) {
+    int status = 1;
+    try {
+      status = work();
+    } catch (const Bug& error) {
+      fmt::print(stderr, "rdb-clang: bug in rdb, please report: {}\n", error.what());
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "rdb-clang: error: {}\n", error.what());
+    }
+    llvm::outs().flush();
+    fflush(nullptr);
+    _exit(status);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status)) {
+    *message = strsignal(WTERMSIG(status));
+    return -2;
+  }
+  return WEXITSTATUS(status);
+}
+
+// A compile: clang -cc1 in a child of this process.
+class CompileJob : public clang::driver::Command {
+public:
+  CompileJob(const clang::driver::Command& job, const Installation& installation)
+      : Command(job), installation_(installation) {}
+
+  int Execute(llvm::ArrayRef<std::optional<llvm::StringRef>>, std::string* message,
+              bool* failed) const override {
+    PrintFileNames();
+    if (failed) *failed = false;
+    std::string ignored;
+    return in_child(
+        [&] {
+          FrontendRun run;
+          run.arguments = llvm::ArrayRef(getArguments()).drop_front();
+          run.program = getExecutable();
+          run.files = llvm::vfs::getRealFileSystem();
+          run.header_directory = installation_.header_directory;
+          return run_frontend(run) ? 0 : 1;
+        },
+        message ? message : &ignored);
+  }
+
+private:
+  const Installation& installation_;
+};
+
+bool is_cc1(const clang::driver::Command& job) {
+  const auto& arguments = job.getArguments();
+  return llvm::StringRef(job.getCreator().getName()) == "clang" && !arguments.empty() &&
+         llvm::StringRef(arguments[0]) == "-cc1";
+}
+
+void replace_jobs(clang::driver::Compilation& compilation, const Installation& installation) {
+  std::vector<std::unique_ptr<clang::driver::Command>> jobs;
+  for (const auto& job : compilation.getJobs())
+    if (is_cc1(job))
+      jobs.push_back(std::make_unique<CompileJob>(job, installation));
+    else
+      jobs.push_back(std::make_unique<clang::driver::Command>(job));
+  auto& list = compilation.getJobs();
+  list.clear();
+  for (auto& job : jobs)
+    list.addJob(std::move(job));
+}
+
+// The environment variables with which clang lets its output be redirected.
+void read_environment(clang::driver::Driver& driver) {
+  auto flag = [](const char* name) { return getenv(name) != nullptr; };
+  if ((driver.CCPrintOptions = flag("CC_PRINT_OPTIONS")))
+    if (const char* file = getenv("CC_PRINT_OPTIONS_FILE")) driver.CCPrintOptionsFilename = file;
+}
+
+} // namespace
+
+Installation find_installation() {
+  static int anchor;
+  llvm::SmallString<256> directory(llvm::sys::fs::getMainExecutable("rdb-clang", &anchor));
+  llvm::sys::path::remove_filename(directory);
+  llvm::sys::path::append(directory, "..", "lib", "rdb", "include");
+  llvm::sys::path::remove_dots(directory, /*remove_dot_dot=*/true);
+  return {std::string(directory)};
+}
+
+int driver_main(int argc, char** argv) {
+  clang::noteBottomOfStack();
+  llvm::InitLLVM init(argc, argv);
+  if (llvm::sys::Process::FixupStandardFileDescriptors()) return 1;
+  llvm::InitializeAllTargets();
+  llvm::InitializeAllTargetMCs();
+  llvm::InitializeAllAsmPrinters();
+  llvm::InitializeAllAsmParsers();
+  Installation installation = find_installation();
+
+  // 1. The command line, as clang would see it under its own name.
+  bool cxx = llvm::sys::path::filename(argv[0]).ends_with("++");
+  llvm::SmallVector<const char*, 256> arguments(argv, argv + argc);
+  arguments[0] = cxx ? kClangxx : kClang;
+  if (argc > 1 && llvm::StringRef(argv[1]).starts_with("-cc1")) {
+    execv(kClang, argv);
+    user_error("{}: {}", kClang, strerror(errno));
+  }
+  llvm::BumpPtrAllocator allocator;
+  auto files = llvm::vfs::getRealFileSystem();
+  if (auto error =
+          clang::driver::expandResponseFiles(arguments, /*ClangCLMode=*/false, allocator, files.get()))
+    user_error("{}", llvm::toString(std::move(error)));
+  llvm::StringSet<> saved;
+  if (const char* edits = getenv("CCC_OVERRIDE_OPTIONS"))
+    clang::driver::applyOverrideOptions(arguments, edits, saved, "CCC_OVERRIDE_OPTIONS", &llvm::errs());
+  if (cxx) arguments.insert(arguments.begin() + 1, "--driver-mode=g++");
+
+  // 2. Clang's driver.
+  auto options = clang::CreateAndPopulateDiagOpts(arguments);
+  auto* printer = new clang::TextDiagnosticPrinter(llvm::errs(), *options);
+  printer->setPrefix(cxx ? "rdb-clang++" : "rdb-clang");
+  auto ids = clang::DiagnosticIDs::create();
+  clang::DiagnosticsEngine diagnostics(ids, *options, printer);
+  clang::ProcessWarningOptions(diagnostics, *options, *files, /*ReportDiags=*/false);
+  clang::driver::Driver driver(kClang, llvm::sys::getDefaultTargetTriple(), diagnostics,
+                               "clang LLVM compiler", files);
+  driver.setTargetAndMode({"", cxx ? "clang++" : "clang", cxx ? "--driver-mode=g++" : nullptr, false});
+  driver.ResourceDir = clang::GetResourcesPath(kClang);
+  read_environment(driver);
+  std::unique_ptr<clang::driver::Compilation> compilation(driver.BuildCompilation(arguments));
+  if (!compilation) return 1;
+  int result = 1;
+  if (compilation->containsError()) {
+    diagnostics.getClient()->finish();
+    return result;
+  }
+
+  // 3. Our jobs in place of clang's.
+  replace_jobs(*compilation, installation);
+  llvm::SmallVector<std::pair<int, const clang::driver::Command*>, 4> failing;
+  result = driver.ExecuteCompilation(*compilation, failing);
+  for (const auto& [status, job] : failing)
+    if (!result) result = status;
+  diagnostics.getClient()->finish();
+  return result < 0 ? 1 : result;
+}
+
+} // namespace rdb::driver

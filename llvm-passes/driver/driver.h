@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// rdb-clang as a driver: clang's own driver decides what is to be done, rdb does the compile and link steps.
+#pragma once
+
+#include <string>
+
+namespace rdb::driver {
+
+// Where rdb-clang finds what belongs to it.
+struct Installation {
+  std::string header_directory; // holds rdb/rdb.h and nothing else
+};
+
+Installation find_installation();
+
+int driver_main(int argc, char** argv);
+
+} // namespace rdb::driver

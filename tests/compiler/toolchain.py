@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the tests of the compiler share: where the compilers are, and running them in a folder of their own."""
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+BUILD = os.environ["RDB_BUILD"]
+SOURCE = os.environ["RDB_SOURCE"]
+RDB_CLANG = os.path.join(BUILD, "bin", "rdb-clang")
+RDB_CLANGXX = os.path.join(BUILD, "bin", "rdb-clang++")
+CLANG = "/usr/bin/clang-22"
+CLANGXX = "/usr/bin/clang++-22"
+
+
+class CompilerTest(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="rdb-compiler-")
+        self.addCleanup(shutil.rmtree, self.dir)
+
+    def write(self, name, text):
+        path = os.path.join(self.dir, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as out:
+            out.write(text)
+        return path
+
+    def read(self, name):
+        with open(os.path.join(self.dir, name), "rb") as file:
+            return file.read()
+
+    def run_command(self, command, status=0, cwd=None):
+        """Runs a command in the test's folder; the message of a failure is how to repeat it."""
+        cwd = cwd or self.dir
+        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+        if status is not None and done.returncode != status:
+            self.fail("cd %s && %s\nstatus %d, expected %d\n%s%s" % (
+                cwd, " ".join(command), done.returncode, status, done.stdout, done.stderr))
+        return done
