@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The descriptor text: what is written is read back, what is not exactly the format is refused by line, and
+// no text, however broken, does worse than that.
+#include "descriptors/descriptor.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace rdb::descriptors;
+
+Part register_part(uint64_t offset, uint64_t size, const char* name) {
+  Part p{offset, size, Class::kRegister};
+  p.reg = register_number(name);
+  return p;
+}
+
+// An object's descriptors with every class of argument.
+Descriptors everything() {
+  Descriptors d;
+  d.units.push_back({1, "u1f", "dir/a.c", "/src", "clang -O2 \"x y\"\n"});
+  d.sources.push_back({1, "dir/a.c", "", {{1, 1}, {4, 9}}});
+  d.regions.push_back(
+      {7, 1, 1, 4, 9, Status::kIncomplete, "one of 2 instances lost", "__rdb_fn_u1f_7", "f(int)", 9});
+  d.regions.push_back({8, 1, 1, 20, 22, Status::kRefused, "it returns", "", "g", 0});
+  d.activations.push_back({3, "count", "int", 4, 4});
+  d.entries.push_back({3, Side::kBefore, Address::entry(5)});
+  d.locations.push_back({7, 0, Side::kBefore, Address::entry(0), "f(int)"});
+  d.locations.push_back({7, 1, Side::kAfter, Address::entry(1), "main"});
+  auto add = [&](std::vector<Part> parts, uint64_t size) {
+    uint32_t position = static_cast<uint32_t>(d.arguments.size());
+    d.arguments.push_back(
+        {7, 0, position, "v" + std::to_string(position), "char \"\\\xc3\xa4", size, 8, parts});
+  };
+  add({register_part(0, 16, "xmm31")}, 16);
+  Part stack{0, 400, Class::kStack};
+  stack.reg = register_number("rbp");
+  stack.reg_offset = -24;
+  add({stack}, 400);
+  Part global{0, 4, Class::kGlobal};
+  global.address = Address::entry(2);
+  add({global}, 4);
+  global.cls = Class::kTls;
+  add({global}, 4);
+  Part constant{0, 3, Class::kConstant};
+  constant.bytes = std::string("\0\xff\x10", 3);
+  add({constant}, 3);
+  Part value{0, 8, Class::kValue};
+  value.steps = {{Op::kRegister, register_number("rax")},
+                 {Op::kConstant, 0xfffffffffffffff8},
+                 {Op::kAdd},
+                 {Op::kLoad, 4},
+                 {Op::kSignExtend, 32},
+                 {Op::kAddress, 0, Address::entry(4)},
+                 {Op::kSub}};
+  add({value}, 8);
+  value.cls = Class::kAddress;
+  add({value}, 8);
+  Part activation{0, 4, Class::kActivation};
+  activation.activation = 3;
+  activation.reg = register_number("rsp");
+  activation.reg_offset = 16;
+  add({activation}, 4);
+  Part first = register_part(0, 8, "r8");
+  Part second = constant;
+  second.offset = 8;
+  add({first, second}, 11);
+  Part unavailable{0, 8, Class::kUnavailable};
+  unavailable.reason = "stale: the store at line 5 moved below";
+  d.arguments.push_back({7, 1, 0, "p", "int *", 8, 8, {unavailable}});
+  d.symbols.push_back({"counter", Owner::kProgram, "__rdb_slot_u1f_s0", false, Address::entry(3), "a.o"});
+  d.symbols.push_back({"t", Owner::kProgram, "__rdb_slot_t", true, Address::entry(6), ""});
+  d.symbols.push_back({"printf", Owner::kPrivate, "__rdb_slot_printf", false, {}, "libc.so.6"});
+  return d;
+}
+
+std::string fault(std::string_view text) {
+  try {
+    read(text, "d");
+  } catch (const FormatError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Descriptors, WhatIsWrittenIsReadBack) {
+  Descriptors d = everything();
+  std::string text = write(d);
+  EXPECT_EQ(read(text, "d"), d) << text;
+  EXPECT_EQ(write(read(text, "d")), text);
+}
+
+TEST(Descriptors, BundleHasAProgramAndAbsoluteAddresses) {
+  Descriptors d;
+  d.program.push_back({"prog", "ab01", "0123"});
+  d.units.push_back({1, "u", "a.c", "/", ""});
+  d.sources.push_back({1, "a.c", "sources/1/a.c", {}});
+  d.regions.push_back({1, 1, 1, 4, 9, Status::kComplete, "", "f", "f", 0});
+  d.locations.push_back({1, 0, Side::kBefore, Address::absolute(0x401136), "f"});
+  std::string text = write(d);
+  EXPECT_NE(text.find("location 1 0 before 0x401136 \"f\"\n"), std::string::npos) << text;
+  EXPECT_EQ(read(text, "d"), d);
+  d.locations[0].address = Address::entry(1);
+  EXPECT_EQ(fault(write(d)), "d:6: address is of the wrong kind here");
+}
+
+TEST(Descriptors, RegistersHaveNamesAndSizes) {
+  EXPECT_EQ(register_name(1), "rdx");
+  EXPECT_EQ(register_number("r15"), 15);
+  EXPECT_EQ(register_number("xmm16"), 67);
+  EXPECT_EQ(register_number("rip"), 16);
+  EXPECT_EQ(register_number("eax"), kNoRegister);
+  EXPECT_EQ(register_name(42), "");
+  EXPECT_EQ(register_size(register_number("st0")), 10u);
+  EXPECT_EQ(register_size(register_number("rax")), 8u);
+  for (Register r = 0; r < 200; ++r)
+    EXPECT_TRUE(register_name(r).empty() || register_number(register_name(r)) == r) << r;
+}
+
+TEST(Descriptors, FaultsAreNamedByLine) {
+  const std::string head = "rdb-descriptors 1\n";
+  const std::string base = head +
+                           "unit 1 \"u\" \"a.c\" \"/\" \"\"\nsource 1 \"a.c\" \"\" -\n"
+                           "region 1 1 1 4 9 complete \"\" \"f\" \"f\" 1\nlocation 1 0 before @0 \"f\"\n";
+  EXPECT_EQ(fault(base), "none");
+  EXPECT_EQ(fault(""), "d:1: not a descriptor file");
+  EXPECT_EQ(fault("rdb-descriptors 2\n"),
+            "d:1: descriptor version 2, this rdb reads version 1; rebuild with the rdb-clang of this rdb");
+  EXPECT_EQ(fault("rdb-descriptors 1"), "d:1: the last line is cut off");
+  EXPECT_EQ(fault(head + "\n"), "d:2: record is missing");
+  EXPECT_EQ(fault(head + "nonsense 1\n"), "d:2: unknown record 'nonsense'");
+  EXPECT_EQ(fault(head + "unit 1 \"u\n"), "d:2: key has no closing quote");
+  EXPECT_EQ(fault(head + "unit 01 \"u\"\n"), "d:2: unit '01' is no number");
+  EXPECT_EQ(fault(head + "unit 4294967296 \"u\"\n"), "d:2: unit is too large");
+  EXPECT_EQ(fault(head + "source 1 \"a\" \"../x\" -\n"), "d:2: the copy's path leads out of the bundle");
+  EXPECT_EQ(fault(head + "source 1 \"a\" \"\" 4-3\n"), "d:2: removed lines are out of order");
+  EXPECT_EQ(fault(head + "location 1 0 before @0 \"f\"\n"), "d:2: no such region");
+  EXPECT_EQ(fault(base + "location 1 0 before @1 \"f\"\n"), "d:6: this instance is defined twice");
+  EXPECT_EQ(fault(base + "location 1 1 beside @1 \"f\"\n"), "d:6: 'beside' is no side");
+  EXPECT_EQ(fault(base + "location 1 1 before @1 \"f\" x\n"), "d:6: unexpected text after the record: ' x'");
+  EXPECT_EQ(fault(base + "location 1 1  before @1 \"f\"\n"), "d:6: side is missing");
+  const std::string argument = base + "argument 1 0 0 \"v\" \"int\" 4 4 ";
+  EXPECT_EQ(fault(argument + "1 0 4 register rax\n"), "none");
+  EXPECT_EQ(fault(argument + "1 0 4 register eax\n"), "d:6: 'eax' is no register");
+  EXPECT_EQ(fault(argument + "1 0 2 register rax\n"), "d:6: the parts do not cover the variable");
+  EXPECT_EQ(fault(argument + "2 0 2 register rax 3 1 register rax\n"),
+            "d:6: the parts leave a gap or overlap");
+  EXPECT_EQ(fault(argument + "1 0 4 constant 0102\n"), "d:6: the constant is not as long as its size says");
+  EXPECT_EQ(fault(argument + "1 0 4 value reg rax add end\n"),
+            "d:6: the expression takes more values than it has");
+  EXPECT_EQ(fault(argument + "1 0 4 value reg rax reg rbx end\n"),
+            "d:6: the expression must leave one value");
+  EXPECT_EQ(fault(argument + "1 0 4 value reg xmm0 end\n"), "d:6: not a general register");
+  EXPECT_EQ(fault(base + "argument 1 0 1 \"v\" \"int\" 4 4 1 0 4 register rax\n"),
+            "d:6: the position is beyond the region's arguments");
+}
+
+// Random damage to a good file: either it still reads, or a FormatError says where.
+TEST(Descriptors, DamageNeverDoesMoreThanAnError) {
+  const std::string good = write(everything());
+  uint32_t state = 99;
+  auto random = [&](size_t limit) {
+    state = state * 1664525 + 1013904223;
+    return (state >> 8) % std::max<size_t>(limit, 1);
+  };
+  unsigned refused = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string text = good;
+    for (size_t n = random(3) + 1; n > 0; --n) {
+      size_t at = random(text.size());
+      if (text.empty()) break;
+      switch (random(4)) {
+      case 0:
+        text[at] = static_cast<char>(random(256));
+        break;
+      case 1:
+        text.erase(at, random(20));
+        break;
+      case 2:
+        text.insert(at, text.substr(random(text.size()), random(30)));
+        break;
+      case 3:
+        text.resize(at + 1);
+        break;
+      }
+    }
+    try {
+      write(read(text, "d"));
+    } catch (const FormatError& error) {
+      ++refused;
+      ASSERT_GE(error.line, 1u);
+    }
+  }
+  EXPECT_GT(refused, 10000u);
+}
+
+} // namespace
