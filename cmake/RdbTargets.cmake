@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# How the targets of this project are made: one static library per folder, unit tests beside them in
-# tests/unit, end-to-end tests as scripts that drive the built programs.
+# How the targets of this project are made: one static library per folder, unit tests in
+# tests/, end-to-end tests as scripts that drive the built programs.
 
 add_library(rdb_flags INTERFACE)
 target_compile_options(rdb_flags INTERFACE
   $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra -Werror -Wshadow -Wno-missing-field-initializers>)
 target_include_directories(rdb_flags INTERFACE ${CMAKE_SOURCE_DIR})
+if(RDB_SANITIZE)
+  target_compile_options(rdb_flags INTERFACE -fsanitize=${RDB_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(rdb_flags INTERFACE -fsanitize=${RDB_SANITIZE})
+endif()
 
 # rdb_library(NAME SOURCES a.cc b.cc [DEPS targets...])
 function(rdb_library name)
@@ -14,14 +18,23 @@ function(rdb_library name)
   target_link_libraries(${name} PUBLIC rdb_flags ${arg_DEPS})
 endfunction()
 
-# rdb_unit_test(NAME SOURCES x_test.cc [DEPS targets...]): one GoogleTest program, one ctest entry.
+# rdb_unit_test(NAME SOURCES x_test.cc [DEPS targets...] [GUEST] [FULL]): one GoogleTest program, one ctest
+# entry. GUEST: it runs guest code in its own process, which sanitizers do not survive.
 function(rdb_unit_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(arg "GUEST;FULL" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE rdb_flags ${arg_DEPS} GTest::gtest_main)
   add_test(NAME unit.${name} COMMAND ${name} --gtest_brief=1)
   set_tests_properties(unit.${name} PROPERTIES TIMEOUT 300)
+  set(labels)
+  if(arg_GUEST)
+    list(APPEND labels guest)
+  endif()
+  if(arg_FULL)
+    list(APPEND labels full)
+  endif()
+  set_tests_properties(unit.${name} PROPERTIES LABELS "${labels}")
 endfunction()
 
 # rdb_e2e_test(NAME script.py [TIMEOUT seconds] [FULL]): a script that drives the built programs.
