@@ -37,6 +37,12 @@ class Install(harness.TestCase):
         self.run_program([self.installed("rdb-clang++"), "hello.cc", "-o", "hello++"], status=0)
         self.assertEqual(self.run_program([self.path("hello++")], status=0).out, "hello++\n")
 
+    @harness.needs_compiler
+    def test_the_header_is_found_beside_the_compiler(self):
+        self.write("empty.c", "#include <rdb/rdb.h>\n")
+        result = self.run_program([self.installed("rdb-clang"), "-DRDB_INLINE", "-M", "empty.c"], status=0)
+        self.assertIn(f"{self.prefix}/lib/rdb/include/rdb/rdb.h", result.out)
+
 
 class WithoutCompiler(harness.TestCase):
     def test_nothing_of_llvm_is_looked_for_or_linked(self):
