@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The project's own scripts: scripts/deps with stand-ins for Debian's tools, the total that scripts/test prints, and
+that what the documents link to and tell to run is there."""
+import os
+import re
+import stat
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+import harness
+
+SCRIPTS = os.path.join(harness.SOURCE, "scripts")
+
+
+class Deps(harness.TestCase):
+    """The stand-ins log how they were called; $HAVE lists the installed packages, $OFFERED those apt can have."""
+
+    def setUp(self):
+        super().setUp()
+        os.mkdir(self.path("bin"))
+        self.log = self.write("log", "")
+        self.stand_in("dpkg-query", 'for p in $HAVE; do [ "$p" != "${!#}" ] || { printf installed; exit 0; }; done; exit 1')
+        self.stand_in("apt-cache", 'case " $OFFERED " in *" $2 "*) echo "  Candidate: 1.0";; *) echo "  Candidate: (none)";; esac')
+        self.stand_in("apt-get", f'echo "apt-get $*" >>{self.log}; case "$*" in *install*"$BROKEN"*) [ -z "$BROKEN" ];; esac')
+        self.stand_in("sudo", f'echo sudo >>{self.log}; exec "$@"')
+        self.stand_in("id", "echo ${ID-0}")
+
+    def stand_in(self, name, script):
+        path = self.write(os.path.join("bin", name), f"#!/bin/bash\n{script}\n")
+        os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
+
+    def deps(self, *args, have, offered=(), **env):
+        env = {"HAVE": " ".join(have), "OFFERED": " ".join(offered), "BROKEN": "", **env}
+        return self.run_program([os.path.join(SCRIPTS, "deps"), *args],
+                                env={"PATH": f"{self.path('bin')}:/usr/bin:/bin", **env})
+
+    def calls(self):
+        with open(self.log, encoding="utf-8") as file:
+            return file.read()
+
+    def packages(self, *args):
+        return self.deps("--list", *args, have=[]).out.split()
+
+    def test_does_nothing_when_all_is_there(self):
+        result = self.deps(have=self.packages())
+        self.assertEqual((result.status, result.out, result.err, self.calls()), (0, "", "", ""))
+
+    def test_installs_what_is_missing_and_nothing_else(self):
+        packages = self.packages()
+        result = self.deps(have=packages[:-2], offered=packages)
+        self.assertEqual(result.status, 0, result)
+        install = self.calls().splitlines()[-1]
+        self.assertTrue(install.endswith(" ".join(["install -y --no-install-recommends", *packages[-2:]])), install)
+        self.assertNotIn("sudo", self.calls())
+
+    def test_uses_sudo_when_not_root(self):
+        packages = self.packages()
+        self.assertEqual(self.deps(have=packages[1:], offered=packages, ID="1000").status, 0)
+        self.assertIn("sudo", self.calls())
+
+    def test_names_a_package_that_no_source_has(self):
+        packages = self.packages()
+        result = self.deps(have=packages[2:], offered=packages[:1])
+        self.assertEqual(result.status, 1)
+        self.assertIn(f"in none of this machine's package sources: {packages[1]}\n", result.err)
+        self.assertNotIn("install", self.calls())
+
+    def test_names_a_package_that_cannot_be_installed(self):
+        packages = self.packages()
+        result = self.deps(have=packages[3:], offered=packages, BROKEN=packages[1])
+        self.assertEqual(result.status, 1)
+        self.assertTrue(result.err.endswith(f"could not install: {packages[1]}\n"), result.err)
+
+    def test_full_adds_packages(self):
+        self.assertEqual(self.packages("--full")[:len(self.packages())], self.packages())
+        self.assertGreater(len(self.packages("--full")), len(self.packages()))
+
+
+def junit(*tests):
+    cases = "".join(f'<testcase name="{name}" status="{status}"><system-out>{out}</system-out></testcase>'
+                    for name, status, out in tests)
+    return f"<testsuite>{cases}</testsuite>"
+
+
+class Total(harness.TestCase):
+    def total(self, *tests):
+        self.write("results.xml", junit(*tests))
+        result = self.run_program([os.path.join(SCRIPTS, "test-total"), self.path("results.xml")])
+        return result.status, result.out
+
+    GTEST = "[==========] 5 tests from 2 test suites ran. (0 ms total)\n[  PASSED  ] 5 tests.\n"
+    GTEST_FAILED = ("[==========] 5 tests from 2 test suites ran. (0 ms total)\n[  PASSED  ] 2 tests.\n"
+                    "[  SKIPPED ] 1 test, listed below:\n[  FAILED  ] 2 tests, listed below:\n")
+
+    def test_cases_inside_programs_are_counted(self):
+        unittest_out = "Ran 3 tests in 0.1s\n\nOK (skipped=1)\n"
+        self.assertEqual(self.total(("unit.a", "run", self.GTEST), ("e2e.b", "run", unittest_out), ("other", "run", "")),
+                         (0, "8 passed, 0 failed, 1 skipped\n"))
+
+    def test_failures_are_counted_and_named(self):
+        unittest_out = "Ran 6 tests in 0.1s\n\nFAILED (failures=2, errors=1, skipped=1)\n"
+        status, out = self.total(("unit.a", "fail", self.GTEST_FAILED), ("e2e.b", "fail", unittest_out))
+        self.assertEqual(status, 1)
+        self.assertIn("failed: unit.a ", out)
+        self.assertEqual(out.splitlines()[-1], "4 passed, 5 failed, 2 skipped")
+
+    def test_a_program_that_died_is_a_failure(self):
+        self.assertEqual(self.total(("unit.a", "fail", "Segmentation fault\n"))[1].splitlines()[-1], "0 passed, 1 failed")
+        self.assertEqual(self.total(("unit.a", "fail", self.GTEST))[1].splitlines()[-1], "4 passed, 1 failed")
+
+    def test_nothing_run_is_not_success(self):
+        self.assertEqual(self.total(), (1, "0 passed, 0 failed\n"))
+
+
+class Documents(harness.TestCase):
+    def documents(self):
+        listed = self.run_program(["/usr/bin/find", harness.SOURCE, "-name", "*.md", "-not", "-path", "*/build*/*",
+                                   "-not", "-path", "*/.git/*"], status=0)
+        for path in listed.out.split("\n"):
+            if path:
+                with open(path, encoding="utf-8") as file:
+                    yield path, file.read()
+
+    def test_links_lead_somewhere(self):
+        for path, text in self.documents():
+            for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+                self.assertTrue(os.path.exists(os.path.join(os.path.dirname(path), link)), f"{path}: {link}")
+
+    def test_scripts_that_are_told_to_run_exist(self):
+        for path, text in self.documents():
+            for script in re.findall(r"\b(?:scripts|\.ci)/[a-z-]+", text):
+                self.assertTrue(os.path.exists(os.path.join(harness.SOURCE, script)), f"{path}: {script}")
+
+
+if __name__ == "__main__":
+    harness.main()
