@@ -12,8 +12,10 @@ namespace rdb {
 enum class ArgKind : uint8_t {
   None,
   // Plain values; they differ in how they are shown.
-  Int,
-  Uint,
+  Int,  // 32 bits, signed
+  Uint, // 32 bits
+  Long, // 64 bits, signed
+  Size, // 64 bits
   Hex,
   Octal,
   Fd,
@@ -34,6 +36,7 @@ enum class ArgKind : uint8_t {
   Out,           // `size` bytes on success
   OutIfPositive, // `size` bytes if result > 0
   OutResult,     // result elements of `size` bytes, room for args[count_arg] of them
+  OutRecords,    // the same in bytes, with holes between records that the kernel does not write
   OutText,       // the same with elements of one byte, shown as text
   IovecOut,      // result bytes over args[count_arg] vectors
   // What the kernel reads and may write, or writes in ways that depend on more than the result: it is
@@ -42,13 +45,15 @@ enum class ArgKind : uint8_t {
   UpdateArray,    // args[count_arg] elements of `size` bytes
   UpdateBits,     // a bit set: args[count_arg] bits in words of 8 bytes
   UpdatePages,    // one byte for every page of args[count_arg] bytes
+  UpdateMessage,  // a type of 8 bytes and args[count_arg] bytes of text
+  UpdateSized,    // `size` bytes and as many more as the first 32-bit word says
   UpdateByLength, // as many elements of `size` bytes as the 32-bit word behind args[count_arg] says
   Sockaddr,       // room as the 32-bit word behind args[count_arg] says
   Msghdr,         // recvmsg
   Mmsghdr,        // recvmmsg, args[count_arg] of them
-  FileHandle,     // 8 bytes and as many more as the first word says
   Fiemap,         // 32 bytes and extents as the header says
   DedupeRange,    // 24 bytes and ranges as the header says
+  XattrArgs,      // a pointer to a buffer and its length; result bytes are written
   Ifconf,         // a length and a pointer to a buffer of that length
   // The call's variant table decides, by request, command or option.
   ByVariant,

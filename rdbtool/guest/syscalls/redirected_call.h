@@ -35,9 +35,9 @@ public:
 private:
   // When a piece of scratch memory counts as written.
   enum class Rule : uint8_t {
-    Success,  // all of it if result >= 0
+    Success,  // all of it if the call succeeded
     Positive, // all of it if result > 0
-    Stream,   // its share of `unit` * (result or *count) bytes, in order
+    Stream,   // its share of `unit` * (result or *length) bytes, in order
     Changed,  // the bytes that differ from what was copied in, whatever the result
   };
   struct Output {
@@ -45,43 +45,65 @@ private:
     std::byte* scratch = nullptr;
     std::byte* before = nullptr; // Changed: what was copied in
     size_t size = 0;
-    const uint32_t* count = nullptr; // Stream: null for the result of the call
-    uint32_t unit = 1;
     Rule rule = Rule::Success;
-    bool stream_start = false;
+    bool stream_start = true;
+    bool holes = false; // the kernel leaves some of what it reports untouched
+    uint32_t unit = 1;
+    uint32_t message = 0;             // Stream: which message of many, they count if message < result
+    const uint32_t* length = nullptr; // Stream: its length; null for the result of the call
   };
-  // A list in scratch memory: grows without the heap.
-  template <class T>
+  // Grows into scratch memory: nearly every call fits in the inline part, none needs the heap.
+  template <class T, size_t N>
   struct List {
-    T* items = nullptr;
+    T inline_items[N];
+    T* items = inline_items;
     size_t count = 0;
-    size_t room = 0;
+    size_t room = N;
+
+    void clear() {
+      items = inline_items;
+      count = 0;
+      room = N;
+    }
+    void append(ScratchArena& arena, const T& item);
+  };
+  // Which message of recvmmsg a buffer belongs to; the default is the call's own data.
+  struct Stream {
+    uint32_t message = 0;
+    const uint32_t* length = nullptr;
   };
 
-  template <class T>
-  void append(List<T>& list, const T& item);
+  uint64_t redirect(const CallShape& shape, unsigned index);
+  uint64_t element_count(const CallShape& shape, unsigned index) const;
+  uint64_t redirect_out(uint64_t pointer, size_t size, const Output& how);
+  uint64_t redirect_update(uint64_t pointer, size_t size);
+  uint64_t redirect_by_length(uint64_t pointer, uint64_t length_pointer, uint32_t unit, size_t most);
+  uint64_t redirect_iovec(uint64_t pointer, uint64_t count, Stream stream);
+  uint64_t redirect_msghdr(uint64_t pointer);
+  uint64_t redirect_mmsghdr(uint64_t pointer, uint64_t count);
+  void redirect_message_fields(std::byte* header, Stream stream);
+  uint64_t redirect_xattr_args(uint64_t pointer, uint64_t size);
+  uint64_t redirect_ifconf(uint64_t pointer);
+
+  // An address at which the kernel faults as it would at `pointer`.
+  uint64_t faulting(uint64_t pointer);
+  // Scratch memory with a copy of the guest's bytes; null if the guest could not read and write them all.
+  std::byte* copy_in(uint64_t pointer, size_t size);
+  // From now on every change of the scratch bytes is a write to the guest's.
+  void track_changes(uint64_t pointer, std::byte* scratch, size_t size);
+  void track_all_changes();
   void add_write(GuestAddr to, const std::byte* bytes, size_t size);
   void add_changes(const Output& output);
-
-  uint64_t faulting(uint64_t pointer) const;
-  uint64_t redirect(const ArgSpec& spec, uint64_t pointer, const SyscallArgs& args);
-  uint64_t redirect_out(uint64_t pointer, size_t size, Rule rule, uint32_t unit = 1,
-                        const uint32_t* count = nullptr, bool stream_start = true);
-  uint64_t redirect_update(uint64_t pointer, size_t size);
-  uint64_t redirect_iovec(uint64_t pointer, uint64_t count, const uint32_t* message_length);
-  uint64_t redirect_msghdr(uint64_t pointer);
-  uint64_t redirect_mmsghdr(uint64_t pointer, uint64_t& count);
-  uint64_t redirect_ifconf(uint64_t pointer);
-  bool redirect_msghdr_fields(std::byte* header, const uint32_t* message_length);
-  // The little-endian number of type T at a guest address; 0 if it cannot be read.
+  // The number at a guest address; 0 if it cannot be read.
   template <class T>
   T fetch(uint64_t pointer) const;
 
   ScratchArena& arena_;
   const GuestMemory* memory_ = nullptr;
   SyscallArgs args_{};
-  List<Output> outputs_;
-  List<MemoryWrite> writes_;
+  bool faulty_ = false; // some output is not wholly writable: the call may fail halfway
+  List<Output, 8> outputs_;
+  List<MemoryWrite, 16> writes_;
 };
 
 } // namespace rdb

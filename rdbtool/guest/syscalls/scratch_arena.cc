@@ -11,6 +11,8 @@ namespace rdb {
 namespace {
 
 constexpr size_t kPage = 4096;
+// Inaccessible bytes behind each mapping: more than the offset of any field that the kernel writes first.
+constexpr size_t kGuard = 64 << 10;
 // Buffers of this size and more may be used for direct I/O, which looks at their alignment.
 constexpr size_t kDirectIo = 512;
 
@@ -31,9 +33,9 @@ int64_t raw_call(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d
   return result;
 }
 
-// `size` bytes, a multiple of the page, and an inaccessible page behind them.
+// `size` bytes, a multiple of the page, and inaccessible pages behind them.
 std::byte* map_with_guard(size_t size) {
-  int64_t at = raw_call(SYS_mmap, 0, size + kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+  int64_t at = raw_call(SYS_mmap, 0, size + kGuard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                         static_cast<uint64_t>(-1), 0);
   if (at < 0) limit("no memory for {} bytes of output of one system call", size);
   int64_t result = raw_call(SYS_mprotect, static_cast<uint64_t>(at), size, PROT_READ | PROT_WRITE, 0, 0, 0);
@@ -54,7 +56,7 @@ struct ScratchArena::Overflow {
   bool keepable;
 
   std::byte* data() { return reinterpret_cast<std::byte*>(this) + kPage; }
-  void release() { unmap(reinterpret_cast<std::byte*>(this), kPage + size + kPage); }
+  void release() { unmap(reinterpret_cast<std::byte*>(this), kPage + size + kGuard); }
 };
 
 ScratchArena::ScratchArena(size_t size) {
@@ -67,7 +69,7 @@ ScratchArena::ScratchArena(size_t size) {
 ScratchArena::~ScratchArena() {
   reset();
   if (kept_ != nullptr) kept_->release();
-  unmap(begin_, static_cast<size_t>(end_ - begin_) + kPage);
+  unmap(begin_, static_cast<size_t>(end_ - begin_) + kGuard);
 }
 
 std::byte* ScratchArena::map(size_t size, bool keepable) {

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Redirection of outputs that structures point to: I/O vectors, messages with names and control data, and the
+// few requests with a buffer behind a buffer. The structure is copied to scratch memory and its pointers are
+// exchanged there; pointers are never written back, for the kernel does not change them.
+#include "rdbtool/guest/syscalls/redirected_call.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstddef>
+#include <net/if.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+namespace rdb {
+namespace {
+
+constexpr uint64_t kMostVectors = 1024; // UIO_MAXIOV: more is EINVAL
+constexpr size_t kMostInOneCall = 0x7ffff000;
+constexpr size_t kLargestSocketName = 128;
+constexpr uint64_t kPageSize = 4096;
+
+uint64_t address_of(const void* pointer) {
+  return reinterpret_cast<uint64_t>(pointer);
+}
+
+} // namespace
+
+uint64_t RedirectedCall::redirect_iovec(uint64_t pointer, uint64_t count, Stream stream) {
+  if (count == 0 || count > kMostVectors) return pointer;
+  size_t bytes = count * sizeof(iovec);
+  auto* vectors = reinterpret_cast<iovec*>(arena_.allocate(bytes, pointer));
+  if (memory_->read(GuestAddr(pointer), vectors, bytes) < bytes) return faulting(pointer);
+  // One negative length makes the kernel refuse them all.
+  if (std::any_of(vectors, vectors + count, [](const iovec& v) { return v.iov_len > SSIZE_MAX; }))
+    return address_of(vectors);
+
+  size_t room = kMostInOneCall;
+  bool start = true;
+  for (iovec* vector = vectors; vector != vectors + count; ++vector) {
+    size_t size = std::min(vector->iov_len, room);
+    room -= size;
+    if (size == 0) continue;
+    uint64_t to = redirect_out(
+        address_of(vector->iov_base), size,
+        {.rule = Rule::Stream, .stream_start = start, .message = stream.message, .length = stream.length});
+    vector->iov_base = reinterpret_cast<void*>(to);
+    start = false;
+  }
+  return address_of(vectors);
+}
+
+void RedirectedCall::redirect_message_fields(std::byte* bytes, Stream stream) {
+  auto* header = reinterpret_cast<msghdr*>(bytes);
+  header->msg_iov =
+      reinterpret_cast<iovec*>(redirect_iovec(address_of(header->msg_iov), header->msg_iovlen, stream));
+  // A negative length of the name is an error.
+  if (static_cast<int32_t>(header->msg_namelen) > 0) {
+    size_t room = std::min<size_t>(header->msg_namelen, kLargestSocketName);
+    header->msg_name = reinterpret_cast<void*>(redirect_update(address_of(header->msg_name), room));
+  }
+  header->msg_control =
+      reinterpret_cast<void*>(redirect_update(address_of(header->msg_control), header->msg_controllen));
+}
+
+uint64_t RedirectedCall::redirect_msghdr(uint64_t pointer) {
+  std::byte* header = copy_in(pointer, sizeof(msghdr));
+  if (header == nullptr) return faulting(pointer);
+  redirect_message_fields(header, {});
+  track_changes(pointer, header, sizeof(msghdr));
+  return address_of(header);
+}
+
+uint64_t RedirectedCall::redirect_mmsghdr(uint64_t pointer, uint64_t count) {
+  if (count == 0) return pointer;
+  // The kernel takes messages one by one: that it can take no more than these is one of its legal results.
+  size_t size = std::min(count, kMostVectors) * sizeof(mmsghdr);
+  size_t usable = memory_->writable_prefix(GuestAddr(pointer), size);
+  if (usable == 0) return faulting(pointer);
+  std::byte* headers;
+  if (usable == size && count <= kMostVectors) {
+    headers = arena_.allocate(size, pointer);
+  } else {
+    faulty_ |= usable < size;
+    headers = arena_.allocate_before_fault(usable);
+  }
+  memory_->read(GuestAddr(pointer), headers, usable);
+  for (size_t at = 0; at + sizeof(mmsghdr) <= usable; at += sizeof(mmsghdr)) {
+    auto* length = reinterpret_cast<const uint32_t*>(headers + at + offsetof(mmsghdr, msg_len));
+    redirect_message_fields(headers + at, {static_cast<uint32_t>(at / sizeof(mmsghdr)), length});
+  }
+  track_changes(pointer, headers, usable);
+  return address_of(headers);
+}
+
+uint64_t RedirectedCall::redirect_xattr_args(uint64_t pointer, uint64_t size) {
+  struct XattrArgs {
+    uint64_t value;
+    uint32_t size;
+    uint32_t flags;
+  };
+  if (size < sizeof(XattrArgs) || size > kPageSize) return pointer; // EINVAL, E2BIG
+  std::byte* copy = arena_.allocate(size, pointer);
+  if (memory_->read(GuestAddr(pointer), copy, size) < size) return faulting(pointer);
+  auto* args = reinterpret_cast<XattrArgs*>(copy);
+  args->value = redirect_out(args->value, args->size, {.rule = Rule::Stream});
+  return address_of(copy);
+}
+
+uint64_t RedirectedCall::redirect_ifconf(uint64_t pointer) {
+  std::byte* copy = copy_in(pointer, sizeof(ifconf));
+  if (copy == nullptr) return faulting(pointer);
+  auto* request = reinterpret_cast<ifconf*>(copy);
+  if (request->ifc_len > 0) {
+    uint64_t buffer = redirect_update(address_of(request->ifc_buf), static_cast<size_t>(request->ifc_len));
+    request->ifc_buf = reinterpret_cast<char*>(buffer);
+  }
+  track_changes(pointer, copy, sizeof(ifconf));
+  return address_of(copy);
+}
+
+} // namespace rdb
