@@ -5,6 +5,8 @@
 // whoever moves the code keeps them right.
 #pragma once
 
+#include "descriptors/elf_file.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -43,11 +45,35 @@ struct Payload {
 inline constexpr std::string_view kSectionPrefix = ".rdb";
 
 // The object with the payload appended: every section, symbol and relocation of `object` keeps its index and
-// content. Throws std::runtime_error if `object` is not an ELF64 x86-64 relocatable file or an entry names
-// something that it does not have.
+// content. Throws elf::Error if `object` is not an ELF64 x86-64 relocatable file or an entry names something
+// that it does not have.
 std::string with_payload(std::string_view object, const Payload& payload);
 
 // with_payload on a file, replaced atomically.
 void append_payload(const std::string& object_path, const Payload& payload);
+
+// Where an entry of the address table points in an object that may have been through `ld -r`.
+struct Target {
+  enum class Kind {
+    kDiscarded, // the code is gone: a losing copy of a COMDAT function
+    kSection,   // `section` + `offset`
+    kSymbol,    // `symbol` (index in the symbol table) + `offset`: a common symbol has no section yet
+  };
+  Kind kind = Kind::kDiscarded;
+  bool tls = false;
+  uint32_t section = 0;
+  uint32_t symbol = 0;
+  int64_t offset = 0;
+};
+
+struct CarriedPayload {
+  Payload payload; // `addresses` is empty
+  std::vector<Target> targets;
+};
+
+bool has_payload(const elf::File& object);
+
+// All payloads of an object: one per compiled unit. Throws elf::Error on damage.
+std::vector<CarriedPayload> read_payloads(const elf::File& object);
 
 } // namespace rdb::descriptors
