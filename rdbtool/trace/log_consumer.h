@@ -8,6 +8,8 @@
 #include "rdbtool/trace/log_producer.h"
 
 #include <memory>
+#include <optional>
+#include <string>
 
 namespace rdb::trace {
 
@@ -20,12 +22,14 @@ public:
   ~LogConsumer();
 
   // A ring for a process that the caller is about to start; attach a LogProducer to it on the other side of
-  // the fork. The caller closes its copies (LogProducer::close_ends) once the child has them.
+  // the fork. The caller closes its copies (LogProducer::close_ends) once the child has them: a process
+  // counts as dead when nobody holds its control descriptor. Throws Limit when there are too many processes
+  // for `memory`.
   ProducerEnds open_process();
 
   // Becomes readable when there is something to do; call pump() then, and after timeout_ms() in any case.
   int fd() const;
-  int timeout_ms() const;
+  int timeout_ms() const; // for poll: -1 is forever
   // Takes what the rings hold and answers requests. Does not wait.
   void pump();
 
@@ -35,11 +39,18 @@ public:
   void stop(StopReason reason);
   // kDiskFull once writing has failed, or what stop() was told.
   StopReason stopped() const;
+  // kDiskFull: what could not be written, and why.
+  const std::string& failure() const;
 
   // Drains everything there is and closes the logs. Producers that still live are stopped first.
   void finish();
 
+  // Of the first process, for TraceEnd: how far it came, and how it ended if it did.
+  Time last_time() const;
+  const std::optional<ExitInput>& exit() const;
+
 private:
+  struct Producer;
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -80,8 +80,8 @@ struct Metadata {
   static Metadata from_json(std::string_view text, const std::string& path);
 };
 
-// Throws UserError if a trace recorded on `recorded` cannot be replayed exactly on `here`: another vendor or
-// family, or a feature that the program saw and this CPU lacks.
+// Throws UserError if a trace recorded on `recorded` cannot be replayed exactly on `here`: another vendor, or
+// a feature that the program saw and this CPU lacks. A replay calls it; looking at a trace works anywhere.
 void check_cpu(const CpuInfo& recorded, const CpuInfo& here, const std::string& trace);
 
 } // namespace rdb::trace

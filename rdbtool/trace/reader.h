@@ -7,34 +7,16 @@
 #pragma once
 
 #include "rdbtool/trace/input.h"
+#include "rdbtool/trace/log_end.h"
 #include "rdbtool/trace/metadata.h"
+#include "rdbtool/trace/process_info.h"
 #include "rdbtool/trace/store.h"
-#include "rdbtool/trace/writer.h"
 
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace rdb::trace {
-
-// Why next() has no more.
-struct LogEnd {
-  enum class Kind : uint8_t {
-    kClosed,  // the writer closed the log: see `close`
-    kCut,     // the file ends without its last block: recorder killed, file truncated
-    kDamaged, // bytes that do not fit
-  };
-  Kind kind = Kind::kCut;
-  LogClose close = LogClose::kFinished; // kClosed
-  Time time;                            // of the last record before the end
-  std::string file;                     // path
-  uint64_t offset = 0;                  // in the file
-  std::string reason;                   // "checksum of block 7 does not match" ...
-
-  bool complete() const { return kind == Kind::kClosed && close == LogClose::kFinished; }
-  // One line for people: what, where, at which time.
-  std::string describe() const;
-};
 
 class InputReader {
 public:
@@ -86,6 +68,7 @@ public:
   uint64_t count();
 
 private:
+  friend class RunReader;
   struct State;
   std::unique_ptr<State> state_;
 };
@@ -105,25 +88,18 @@ public:
   RunReader(InputReader inputs, ChunkReader chunks);
   // The next step, or null at the end. Valid until the next call.
   const Step* next();
-  // Why there is no more.
+  // Why there is no more: the end of the log that ended first.
   const LogEnd& end() const;
 
 private:
+  const Step* step(ThreadId thread, Time until, const Input* input);
+  const Step* finish(bool for_lack_of_chunks);
+  const Step* without_chunk(const Input& input);
+
   InputReader inputs_;
   ChunkReader chunks_;
   Step step_;
-  Time now_;
-};
-
-// What process.json and the folder's name say.
-struct ProcessInfo {
-  std::string name; // of the folder
-  ProcessOrigin origin = ProcessOrigin::kSpawned;
-  int32_t pid = 0;
-  int32_t parent_pid = 0;
-  std::string parent; // its folder; empty for the first process
-  Time parent_time;
-  std::string program;
+  bool lacks_chunks_ = false;
 };
 
 class TraceReader {

@@ -14,6 +14,8 @@ namespace rdb::trace {
 
 std::string
 to_string(const ContentId& id); // "<hash, 16 digits>-<size>", in hex: the file's name in the store
+// The inverse. False if it is no such name.
+bool parse_content_id(std::string_view text, ContentId& id);
 
 class ContentStore {
 public:

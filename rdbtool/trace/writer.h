@@ -4,6 +4,7 @@
 #pragma once
 
 #include "rdbtool/trace/input.h"
+#include "rdbtool/trace/log_end.h"
 #include "rdbtool/trace/metadata.h"
 #include "rdbtool/trace/store.h"
 
@@ -12,29 +13,28 @@
 
 namespace rdb::trace {
 
-// How a log was closed; kept in its last block.
-enum class LogClose : uint32_t {
-  kFinished = 1,     // the process logged its exit
-  kProducerDied = 2, // it was killed before it could
-  kDiskFull = 3,
-  kStopped = 4, // the recording was ended before the process
-  kDamaged = 5, // the process handed over what is no record
-};
-
 // The logs of one process. Records go through here in the order in which they happened.
 class ProcessWriter {
 public:
   ~ProcessWriter();
   // Throws std::system_error when the files cannot be written; they then end with their last whole block.
-  // Throws Bug for what cannot be a record: a time that goes back, a first record that is no StartInput.
+  // Throws Bug for what cannot be a record: a time that goes back, a first record that is no StartInput, a
+  // turn that ends before its last input. Turns begin at the time of the StartInput.
   void append(const Input& input);
   void append(const Chunk& chunk);
   // Writes what is buffered as a block of its own. Both logs are written together, chunks first.
   void flush();
   // Writes the last block.
   void close(LogClose how);
+  // The same without what is buffered: for a disk that has just refused it.
+  void abandon(LogClose how);
 
-  size_t buffered() const;         // bytes
+  // Gives back the memory of empty buffers, for a process that sleeps.
+  void release_buffers();
+
+  size_t buffered() const;         // bytes not written yet
+  size_t memory() const;           // of the buffers
+  uint64_t size() const;           // of the files
   Time last_time() const;          // of the last input or chunk end
   const std::string& name() const; // of the folder
 
@@ -59,7 +59,11 @@ public:
 
   // A folder for the process image that `start` describes: PID, or PID.2 for its second image and so on.
   // The start record itself is appended by the caller.
-  std::unique_ptr<ProcessWriter> add_process(const StartInput& start);
+  // `parent` is the folder of the process that forked or execed. The writer must outlive the ProcessWriter.
+  std::unique_ptr<ProcessWriter> add_process(const StartInput& start, const std::string& parent = {});
+
+  // Gives back the space kept for the final metadata: the disk is full.
+  void release_reserve();
 
   // Notes that `path` was mapped: it is listed, with its build-id, in the metadata.
   void note_file(const ContentId& id, std::string_view path);
@@ -67,9 +71,6 @@ public:
   // Writes the final metadata in place of the first. On a full disk a reserve kept for it is given back
   // first.
   void finish(const TraceEnd& end);
-
-  // Bytes of all files so far.
-  uint64_t size() const;
 
 private:
   struct State;

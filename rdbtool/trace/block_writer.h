@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Appends blocks to a log file. The file is open only while a block is being written, so a recording of
+// hundreds of processes needs few descriptors; when a write fails the file is cut back to its last whole
+// block.
+#pragma once
+
+#include "rdbtool/trace/block_format.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+struct ZSTD_CCtx_s;
+
+namespace rdb::trace {
+
+// Shared by all logs of a trace: a compression context takes a megabyte.
+class Compressor {
+public:
+  Compressor();
+  ~Compressor();
+  Compressor(const Compressor&) = delete;
+  Compressor& operator=(const Compressor&) = delete;
+  // The compressed bytes, valid until the next call, or an empty span if they would not be fewer.
+  std::span<const uint8_t> compress(std::span<const uint8_t> raw);
+
+private:
+  ZSTD_CCtx_s* context_;
+  std::vector<uint8_t> out_;
+};
+
+class BlockWriter {
+public:
+  // Makes the file and writes its header. Throws std::system_error.
+  BlockWriter(std::string path, LogKind kind, std::string_view trace_id, Compressor& compressor);
+
+  // Fills in sizes, hashes, sequence and first_record of `header`, compresses `payload` and writes both.
+  // Throws std::system_error; the file then ends with the block before.
+  void write(BlockHeader header, std::span<const uint8_t> payload);
+
+  uint64_t size() const { return size_; } // of the file
+  uint64_t records() const { return records_; }
+  const std::string& path() const { return path_; }
+
+private:
+  std::string path_;
+  Compressor& compressor_;
+  uint64_t seed_ = 0;
+  uint64_t size_ = 0;
+  uint64_t sequence_ = 0;
+  uint64_t records_ = 0;
+};
+
+} // namespace rdb::trace

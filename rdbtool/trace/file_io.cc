@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/trace/file_io.h"
+
+#include "rdbtool/base/error.h"
+
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace rdb::trace {
+namespace {
+
+// Keeps a file-size limit from killing the recorder. Ignoring the signal for good would be inherited by the
+// guest.
+class WithoutSigxfsz {
+public:
+  WithoutSigxfsz() {
+    sigemptyset(&limit_);
+    sigaddset(&limit_, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &limit_, &old_);
+  }
+  ~WithoutSigxfsz() {
+    if (exceeded_ && !sigismember(&old_, SIGXFSZ)) {
+      timespec at_once = {};
+      sigtimedwait(&limit_, nullptr, &at_once);
+    }
+    pthread_sigmask(SIG_SETMASK, &old_, nullptr);
+  }
+  void exceeded() { exceeded_ = true; }
+
+private:
+  sigset_t limit_;
+  sigset_t old_;
+  bool exceeded_ = false;
+};
+
+template <class Write>
+void write_pieces(size_t size, const std::string& path, Write write) {
+  WithoutSigxfsz guard;
+  size_t done = 0;
+  while (done < size) {
+    ssize_t n = write(done);
+    if (n > 0) {
+      done += static_cast<size_t>(n);
+    } else if (n == 0 || errno != EINTR) {
+      int error = n == 0 ? ENOSPC : errno;
+      if (error == EFBIG) guard.exceeded();
+      throw std::system_error(error, std::generic_category(), path + ": cannot write");
+    }
+  }
+}
+
+} // namespace
+
+OwnedFd::~OwnedFd() {
+  if (fd_ >= 0) close(fd_);
+}
+
+void throw_errno(const std::string& path, const char* what) {
+  throw std::system_error(errno, std::generic_category(), path + ": " + what);
+}
+
+OwnedFd open_file(const std::string& path, int flags, int mode) {
+  OwnedFd fd(open(path.c_str(), flags | O_CLOEXEC, mode));
+  if (!fd) throw_errno(path, "cannot open");
+  return fd;
+}
+
+void write_all(int fd, const void* data, size_t size, const std::string& path) {
+  write_pieces(size, path,
+               [=](size_t done) { return write(fd, static_cast<const char*>(data) + done, size - done); });
+}
+
+void pwrite_all(int fd, const void* data, size_t size, uint64_t offset, const std::string& path) {
+  write_pieces(size, path, [=](size_t done) {
+    return pwrite(fd, static_cast<const char*>(data) + done, size - done, static_cast<off_t>(offset + done));
+  });
+}
+
+size_t pread_some(int fd, void* data, size_t size, uint64_t offset, const std::string& path) {
+  size_t done = 0;
+  while (done < size) {
+    ssize_t n = pread(fd, static_cast<char*>(data) + done, size - done, static_cast<off_t>(offset + done));
+    if (n == 0) break;
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw_errno(path, "cannot read");
+    done += static_cast<size_t>(n);
+  }
+  return done;
+}
+
+std::string read_file(const std::string& path, size_t limit) {
+  // Not waiting for the other end of a pipe that someone put in the file's place.
+  OwnedFd fd = open_file(path, O_RDONLY | O_NONBLOCK);
+  struct stat status;
+  if (fstat(fd.get(), &status) != 0) throw_errno(path, "cannot read");
+  if (!S_ISREG(status.st_mode)) user_error("{}: not a regular file", path);
+  if (static_cast<uint64_t>(status.st_size) > limit)
+    user_error("{}: too large ({} bytes) to be what its name says", path, status.st_size);
+  std::string text(static_cast<size_t>(status.st_size), '\0');
+  text.resize(pread_some(fd.get(), text.data(), text.size(), 0, path));
+  return text;
+}
+
+void replace_file(const std::string& path, std::string_view text) {
+  std::string fresh = path + ".new";
+  OwnedFd fd = open_file(fresh, O_WRONLY | O_CREAT | O_TRUNC);
+  try {
+    write_all(fd.get(), text.data(), text.size(), fresh);
+    // A power cut after the rename must not leave an empty file under the name.
+    fdatasync(fd.get());
+    if (rename(fresh.c_str(), path.c_str()) != 0) throw_errno(path, "cannot write");
+  } catch (...) {
+    unlink(fresh.c_str());
+    throw;
+  }
+}
+
+} // namespace rdb::trace

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/trace/frame_decoder.h"
+
+#include "rdbtool/trace/record_codec.h"
+#include "rdbtool/trace/ring.h"
+
+#include <cstring>
+
+namespace rdb::trace {
+namespace {
+
+class FrameCursor {
+public:
+  explicit FrameCursor(std::span<const uint8_t> bytes) : left_(bytes) {}
+  // Null if there are fewer.
+  const uint8_t* take(uint64_t size) {
+    if (size > left_.size()) return nullptr;
+    const uint8_t* p = left_.data();
+    left_ = left_.subspan(size);
+    return p;
+  }
+  template <class T>
+  bool copy(T& out) {
+    const uint8_t* p = take(padded(sizeof out));
+    if (p != nullptr) std::memcpy(static_cast<void*>(&out), p, sizeof out);
+    return p != nullptr;
+  }
+
+private:
+  std::span<const uint8_t> left_;
+};
+
+template <class Enum>
+bool in_range(Enum value, Enum last) {
+  return static_cast<unsigned>(value) >= 1 && value <= last;
+}
+
+// A bool read from wild memory may hold any byte; looking at it as a bool would be undefined.
+void make_bool(bool& flag) {
+  uint8_t raw;
+  std::memcpy(&raw, &flag, 1);
+  flag = raw != 0;
+}
+
+bool check(StartInput& x) {
+  return in_range(x.origin, ProcessOrigin::kExeced);
+}
+bool check(SyscallInput& x) {
+  return x.output <= OutputStream::kTerminal;
+}
+bool check(SignalInput& x) {
+  make_bool(x.synchronous);
+  return in_range(x.action, SignalAction::kIgnored);
+}
+bool check(InstructionInput& x) {
+  return in_range(x.op, InstructionOp::kOther) && x.count <= std::size(x.values);
+}
+bool check(MapInput& x) {
+  make_bool(x.has_file);
+  return in_range(x.op, MapOp::kBreak);
+}
+bool check(OutputInput& x) {
+  return in_range(x.stream, OutputStream::kTerminal);
+}
+bool check(ExitInput& x) {
+  make_bool(x.by_signal);
+  return true;
+}
+template <class T>
+bool check(T&) {
+  return true;
+}
+
+void set_text(StartInput& x, std::string_view text) {
+  x.program = text;
+}
+void set_text(MapInput& x, std::string_view text) {
+  x.path = text;
+}
+void set_text(OutputInput& x, std::string_view text) {
+  x.bytes = {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+template <class T>
+void set_text(T&, std::string_view) {}
+
+template <class T>
+bool take_payload(FrameCursor& cursor, uint32_t text_size, Input& input) {
+  T& payload = input.payload.emplace<T>();
+  if (!cursor.copy(payload)) return false;
+  // The pointers in the copy are the other process's.
+  set_text(payload, {});
+  if (!check(payload)) return false;
+  const uint8_t* text = cursor.take(padded(text_size));
+  if (text == nullptr) return false;
+  set_text(payload, {reinterpret_cast<const char*>(text), text_size});
+  return true;
+}
+
+bool take_payload_of(InputKind kind, FrameCursor& cursor, uint32_t text_size, Input& input) {
+  switch (kind) {
+  case InputKind::kStart:
+    return take_payload<StartInput>(cursor, text_size, input);
+  case InputKind::kSyscall:
+    return take_payload<SyscallInput>(cursor, text_size, input);
+  case InputKind::kSignal:
+    return take_payload<SignalInput>(cursor, text_size, input);
+  case InputKind::kInstruction:
+    return take_payload<InstructionInput>(cursor, text_size, input);
+  case InputKind::kMemory:
+    input.payload.emplace<MemoryInput>();
+    return true;
+  case InputKind::kMap:
+    return take_payload<MapInput>(cursor, text_size, input);
+  case InputKind::kChecksum:
+    return take_payload<ChecksumInput>(cursor, text_size, input);
+  case InputKind::kOutput:
+    return take_payload<OutputInput>(cursor, text_size, input);
+  case InputKind::kThreadStart:
+    return take_payload<ThreadStartInput>(cursor, text_size, input);
+  case InputKind::kThreadEnd:
+    return take_payload<ThreadEndInput>(cursor, text_size, input);
+  case InputKind::kExit:
+    return take_payload<ExitInput>(cursor, text_size, input);
+  }
+  return false;
+}
+
+} // namespace
+
+bool decode_frame(std::span<const uint8_t> available, DecodedFrame& out) {
+  Frame frame;
+  if (available.size() < sizeof frame) return false;
+  std::memcpy(&frame, available.data(), sizeof frame);
+  if (frame.size < sizeof frame || frame.size > available.size() || frame.size % 8 != 0 ||
+      frame.size > kMaxRecordData || frame.text_size > frame.size)
+    return false;
+  out.size = frame.size;
+  out.is_chunk = frame.kind == kChunkFrame;
+  if (out.is_chunk) {
+    out.chunk = {ThreadId(frame.thread), frame.time};
+    return true;
+  }
+  FrameCursor cursor(available.subspan(sizeof frame, frame.size - sizeof frame));
+  Input& input = out.input;
+  input.at = {Time(frame.time), 0};
+  input.thread = ThreadId(frame.thread);
+  input.more = frame.more != 0;
+  if (!take_payload_of(static_cast<InputKind>(frame.kind), cursor, frame.text_size, input)) return false;
+  out.writes.clear();
+  for (unsigned i = 0; i < frame.writes; ++i) {
+    FrameWrite write;
+    if (!cursor.copy(write) || write.size > frame.size) return false;
+    const uint8_t* data = cursor.take(padded(write.size));
+    if (data == nullptr) return false;
+    out.writes.push_back({GuestAddr(write.address), data, write.size});
+  }
+  input.writes = out.writes;
+  return true;
+}
+
+} // namespace rdb::trace

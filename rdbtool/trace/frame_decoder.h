@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Turns frames of a ring back into inputs. The ring lies in the address space of the recorded program, which
+// may write anywhere: every number is copied out once and checked, so that a wild write ends that process's
+// log and nothing else.
+#pragma once
+
+#include "rdbtool/trace/input.h"
+
+#include <span>
+#include <vector>
+
+namespace rdb::trace {
+
+struct DecodedFrame {
+  size_t size = 0; // in the ring
+  bool is_chunk = false;
+  Chunk chunk;
+  Input input;
+  std::vector<MemoryWrite> writes; // behind input.writes
+};
+
+// Decodes the frame at the start of `available`, whose bytes stay there. False if it is none.
+bool decode_frame(std::span<const uint8_t> available, DecodedFrame& out);
+
+} // namespace rdb::trace

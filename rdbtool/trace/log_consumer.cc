@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/trace/log_consumer.h"
+
+#include "rdbtool/base/error.h"
+#include "rdbtool/trace/control_socket.h"
+#include "rdbtool/trace/frame_decoder.h"
+#include "rdbtool/trace/ring.h"
+#include "rdbtool/trace/ring_mapping.h"
+#include "rdbtool/trace/writer.h"
+
+#include <algorithm>
+#include <ctime>
+#include <list>
+#include <sys/epoll.h>
+#include <system_error>
+
+namespace rdb::trace {
+namespace {
+
+// Room is given back to a producer in steps of this size, not only when its whole ring is done.
+constexpr size_t kBatch = 64 << 10;
+// Blocks are written at least this often, so that the death of the recorder costs no more.
+constexpr uint64_t kFlushPeriodMs = 500;
+constexpr int kShortestWaitMs = 20;
+constexpr int kLongestWaitMs = 500;
+// A process may ring its bell as fast as it can; the others have their turn.
+constexpr int kMessagesPerPump = 32;
+
+uint64_t now_ms() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000 + static_cast<uint64_t>(now.tv_nsec) / 1'000'000;
+}
+
+// A large ring for the first process, which is often the only one; then ever smaller ones, so that hundreds
+// fit.
+size_t ring_size(size_t rings) {
+  if (rings == 0) return kMaxRing;
+  return std::max(kMinRing, (size_t{1} << 20) >> std::min<size_t>(rings / 8, 10));
+}
+
+bool is_write_failure(const std::error_code& code) {
+  for (int error : {ENOSPC, EDQUOT, EFBIG, EIO, EROFS, ENOENT, EACCES})
+    if (code == std::error_code(error, std::generic_category())) return true;
+  return false;
+}
+
+} // namespace
+
+struct LogConsumer::Producer {
+  RingMapping ring;
+  OwnedFd control;
+  std::string parent; // folder
+  std::unique_ptr<ProcessWriter> writer;
+  uint64_t last_flush = 0;
+  bool exited = false; // its last input is its exit
+  bool hung_up = false;
+  bool ignored = false; // what comes is thrown away: the log could not be continued
+
+  explicit Producer(size_t capacity) : ring(capacity) {}
+};
+
+struct LogConsumer::State {
+  TraceWriter& trace;
+  size_t memory;
+  OwnedFd epoll;
+  std::list<Producer> producers;
+  size_t ring_bytes = 0;
+  StopReason stopped = StopReason::kNone;
+  std::string failure;
+  int wait_ms = kShortestWaitMs;
+  DecodedFrame frame; // reused
+  const Producer* first = nullptr;
+  bool had_first = false;
+  Time first_time;
+  std::optional<ExitInput> first_exit;
+
+  State(TraceWriter& t, size_t m) : trace(t), memory(m), epoll(epoll_create1(EPOLL_CLOEXEC)) {}
+
+  ProducerEnds add(const std::string& parent);
+  bool drain(Producer& producer);
+  void consume(Producer& producer);
+  void fail(Producer& producer, LogClose how, StopReason reason);
+  void write_failed(const std::string& what);
+  void answer(Producer& producer);
+  ControlReply handle(Producer& producer, ControlRequest& request, ProducerEnds& ends);
+  ControlReply store(ControlRequest& request);
+  void close(Producer& producer, LogClose otherwise);
+  void flush_where_due();
+  void stop(StopReason reason);
+};
+
+LogConsumer::LogConsumer(TraceWriter& writer, size_t memory)
+    : state_(std::make_unique<State>(writer, memory)) {
+  if (!state_->epoll) throw_errno("epoll", "cannot be made");
+}
+
+LogConsumer::~LogConsumer() = default;
+
+ProducerEnds LogConsumer::State::add(const std::string& parent) {
+  size_t capacity = ring_size(producers.size());
+  // Half for the rings, a quarter for blocks being filled; the rest is for compressing and for stored files.
+  if (ring_bytes + capacity > memory / 2)
+    limit("more than {} processes recorded at the same time", producers.size());
+  Producer& producer = producers.emplace_back(capacity);
+  try {
+    auto [here, there] = control_pair();
+    producer.control = std::move(here);
+    producer.parent = parent;
+    epoll_event event = {};
+    event.events = EPOLLIN;
+    event.data.ptr = &producer;
+    if (epoll_ctl(epoll.get(), EPOLL_CTL_ADD, producer.control.get(), &event) != 0)
+      throw_errno("epoll", "cannot watch a process");
+    ring_bytes += capacity;
+    if (stopped != StopReason::kNone) producer.ring.stop(stopped);
+    if (!had_first) first = &producer;
+    had_first = true;
+    return {producer.ring.release_fd(), there.release()};
+  } catch (...) {
+    producers.pop_back();
+    throw;
+  }
+}
+
+// Takes what is in the ring. True if there was anything.
+bool LogConsumer::State::drain(Producer& producer) {
+  bool any = false;
+  // One ringful at most, or a quick producer would keep the others waiting.
+  size_t budget = producer.ring.capacity();
+  for (;;) {
+    bool sound;
+    std::span<const uint8_t> available = producer.ring.available(sound);
+    if (!sound && !producer.ignored) fail(producer, LogClose::kDamaged, StopReason::kDamaged);
+    if (available.empty() || !sound) return any;
+    any = true;
+    size_t done = 0;
+    while (done < available.size() && done < kBatch && !producer.ignored) {
+      if (!decode_frame(available.subspan(done), frame)) {
+        fail(producer, LogClose::kDamaged, StopReason::kDamaged);
+        break;
+      }
+      consume(producer);
+      done += frame.size;
+    }
+    if (producer.ignored) done = available.size();
+    producer.ring.take(done);
+    if (done >= budget) return any;
+    budget -= done;
+  }
+}
+
+// Passes one decoded frame on to the process's log.
+void LogConsumer::State::consume(Producer& producer) {
+  try {
+    if (frame.is_chunk) {
+      if (producer.writer == nullptr) bug("a turn before the start");
+      producer.writer->append(frame.chunk);
+    } else {
+      if (producer.writer == nullptr) {
+        if (frame.input.kind() != InputKind::kStart) bug("an input before the start");
+        producer.writer = trace.add_process(frame.input.as<StartInput>(), producer.parent);
+        producer.last_flush = now_ms();
+      }
+      producer.writer->append(frame.input);
+      producer.exited = frame.input.kind() == InputKind::kExit;
+      if (producer.exited && &producer == first) first_exit = frame.input.as<ExitInput>();
+    }
+    if (&producer == first) first_time = producer.writer->last_time();
+  } catch (const std::system_error& error) {
+    write_failed(error.what());
+  } catch (const Bug&) {
+    fail(producer, LogClose::kDamaged, StopReason::kDamaged);
+  }
+}
+
+// This process's log cannot go on.
+void LogConsumer::State::fail(Producer& producer, LogClose how, StopReason reason) {
+  producer.ignored = true;
+  producer.ring.stop(reason);
+  close(producer, how);
+}
+
+// Nothing can be written any more. What is on disk stays, what is in buffers is lost.
+void LogConsumer::State::write_failed(const std::string& what) {
+  if (stopped == StopReason::kDiskFull) return;
+  failure = what;
+  stop(StopReason::kDiskFull);
+  trace.release_reserve();
+  for (Producer& producer : producers) {
+    producer.ignored = true;
+    if (producer.writer == nullptr) continue;
+    try {
+      producer.writer->abandon(LogClose::kDiskFull);
+    } catch (const std::system_error&) {
+      // Without its last block the log reads as cut off, at the same place.
+    }
+  }
+}
+
+void LogConsumer::State::stop(StopReason reason) {
+  if (stopped == StopReason::kNone) stopped = reason;
+  for (Producer& producer : producers)
+    producer.ring.stop(stopped);
+}
+
+void LogConsumer::State::close(Producer& producer, LogClose otherwise) {
+  if (producer.writer == nullptr || stopped == StopReason::kDiskFull) return;
+  try {
+    producer.writer->close(producer.exited ? LogClose::kFinished : otherwise);
+  } catch (const std::system_error& error) {
+    write_failed(error.what());
+  }
+}
+
+ControlReply LogConsumer::State::store(ControlRequest& request) {
+  ControlReply reply = {};
+  try {
+    reply.file = trace.files().add(request.fd.get());
+    trace.note_file(reply.file, request.text);
+  } catch (const std::system_error& error) {
+    reply.error = static_cast<uint32_t>(error.code().value());
+    if (is_write_failure(error.code())) write_failed(error.what());
+  } catch (const UserError&) {
+    reply.error = EINVAL;
+  }
+  return reply;
+}
+
+ControlReply LogConsumer::State::handle(Producer& producer, ControlRequest& request, ProducerEnds& ends) {
+  ControlReply reply = {};
+  switch (request.kind) {
+  case ControlKind::kDoorbell:
+    break;
+  case ControlKind::kDrain:
+    drain(producer);
+    try {
+      if (producer.writer != nullptr && !producer.ignored) producer.writer->flush();
+    } catch (const std::system_error& error) {
+      write_failed(error.what());
+    }
+    if (producer.ignored) reply.error = EIO;
+    break;
+  case ControlKind::kStoreFile:
+    return store(request);
+  case ControlKind::kNewRing:
+    try {
+      // The parent's start may still be in its ring, and the child's folder names the parent's.
+      drain(producer);
+      ends = add(producer.writer == nullptr ? "" : producer.writer->name());
+    } catch (const Limit&) {
+      reply.error = EAGAIN;
+    } catch (const std::system_error& error) {
+      reply.error = static_cast<uint32_t>(error.code().value());
+    }
+    break;
+  }
+  return reply;
+}
+
+// Reads the messages of a process and replies to those that want it.
+void LogConsumer::State::answer(Producer& producer) {
+  for (int i = 0; i < kMessagesPerPump; ++i) {
+    ControlRequest request;
+    ReceiveResult result = receive_request(producer.control.get(), request);
+    if (result == ReceiveResult::kClosed) producer.hung_up = true;
+    if (result == ReceiveResult::kClosed || result == ReceiveResult::kNothing) return;
+    if (result == ReceiveResult::kMalformed) continue;
+    ProducerEnds ends;
+    ControlReply reply = handle(producer, request, ends);
+    if (request.kind == ControlKind::kDoorbell) continue;
+    send_reply(producer.control.get(), reply, ends);
+    LogProducer::close_ends(ends);
+  }
+}
+
+void LogConsumer::State::flush_where_due() {
+  size_t buffers = 0;
+  for (Producer& producer : producers)
+    if (producer.writer != nullptr) buffers += producer.writer->memory();
+  bool scarce = buffers > memory / 4;
+  uint64_t now = now_ms();
+  for (Producer& producer : producers) {
+    if (producer.writer == nullptr || producer.ignored) continue;
+    if (!scarce && now - producer.last_flush < kFlushPeriodMs) continue;
+    producer.last_flush = now;
+    try {
+      producer.writer->flush();
+      producer.writer->release_buffers();
+    } catch (const std::system_error& error) {
+      write_failed(error.what());
+      return;
+    }
+  }
+}
+
+ProducerEnds LogConsumer::open_process() {
+  return state_->add("");
+}
+
+int LogConsumer::fd() const {
+  return state_->epoll.get();
+}
+
+int LogConsumer::timeout_ms() const {
+  return idle() ? -1 : state_->wait_ms;
+}
+
+void LogConsumer::pump() {
+  State& s = *state_;
+  epoll_event events[64];
+  int count = epoll_wait(s.epoll.get(), events, std::size(events), 0);
+  for (int i = 0; i < count; ++i)
+    s.answer(*static_cast<Producer*>(events[i].data.ptr));
+  bool any = count > 0;
+  for (auto it = s.producers.begin(); it != s.producers.end();) {
+    any |= s.drain(*it);
+    // Hung up before this drain: whatever it wrote has been seen.
+    if (it->hung_up && !s.drain(*it)) {
+      s.close(*it, LogClose::kProducerDied);
+      s.ring_bytes -= it->ring.capacity();
+      if (s.first == &*it) s.first = nullptr;
+      it = s.producers.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  s.flush_where_due();
+  s.wait_ms = any ? kShortestWaitMs : std::min(s.wait_ms * 2, kLongestWaitMs);
+}
+
+bool LogConsumer::idle() const {
+  return state_->producers.empty();
+}
+void LogConsumer::stop(StopReason reason) {
+  state_->stop(reason);
+}
+StopReason LogConsumer::stopped() const {
+  return state_->stopped;
+}
+const std::string& LogConsumer::failure() const {
+  return state_->failure;
+}
+Time LogConsumer::last_time() const {
+  return state_->first_time;
+}
+const std::optional<ExitInput>& LogConsumer::exit() const {
+  return state_->first_exit;
+}
+
+void LogConsumer::finish() {
+  State& s = *state_;
+  pump();
+  if (!s.producers.empty()) stop(StopReason::kRequested);
+  for (Producer& producer : s.producers) {
+    s.drain(producer);
+    s.close(producer, LogClose::kStopped);
+  }
+  s.producers.clear();
+  s.ring_bytes = 0;
+}
+
+} // namespace rdb::trace

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The shared memory through which a recorded process hands over its log, and the messages on the socket
+// beside it. One page of header, then `capacity` bytes of frames, mapped twice in a row by both sides so that
+// no frame wraps. Both sides are the same rdb: nothing of this is a file format.
+#pragma once
+
+#include "rdbtool/trace/input.h"
+#include "rdbtool/trace/log_producer.h"
+
+#include <atomic>
+
+namespace rdb::trace {
+
+inline constexpr uint64_t kRingMagic = 0x31676e6972626472; // "rdbring1"
+inline constexpr size_t kRingHeaderSize = 4096;
+inline constexpr size_t kMinRing = 32 << 10;
+inline constexpr size_t kMaxRing = 4 << 20;
+
+struct RingHeader {
+  uint64_t magic;
+  uint64_t capacity; // a power of two; bytes after the header page
+
+  // Written by the producer.
+  alignas(64) std::atomic<uint64_t> head; // bytes ever written; frames before it are whole
+
+  // Written by the consumer.
+  alignas(64) std::atomic<uint64_t> tail; // bytes ever taken
+  std::atomic<uint32_t> stop;             // a StopReason
+
+  // How the producer waits for room: it sets `waiting` and sleeps on `wake`.
+  alignas(64) std::atomic<uint32_t> wake;
+  std::atomic<uint32_t> waiting;
+};
+static_assert(sizeof(RingHeader) <= kRingHeaderSize);
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+// One record in the ring; the fixed part of the payload, text, and memory writes follow, each padded to eight
+// bytes.
+struct Frame {
+  uint32_t size;   // of everything, a multiple of eight
+  uint8_t kind;    // an InputKind, or kChunkFrame
+  uint8_t more;    // Input::more
+  uint16_t writes; // how many
+  int32_t thread;
+  uint32_t text_size; // of the path or the bytes that belong to the payload
+  uint64_t time;      // kChunkFrame: the instructions
+};
+static_assert(sizeof(Frame) == 24);
+
+inline constexpr uint8_t kChunkFrame = 0xff;
+
+// Before the bytes of each memory write.
+struct FrameWrite {
+  uint64_t address;
+  uint64_t size;
+};
+
+constexpr size_t padded(size_t size) {
+  return (size + 7) & ~size_t{7};
+}
+
+// The largest frame that a producer makes: several must fit, and a block must have room for one.
+constexpr size_t max_frame(uint64_t capacity) {
+  return capacity / 4 < (64 << 10) ? capacity / 4 : 64 << 10;
+}
+
+// Longer paths cannot be opened, so none is.
+inline constexpr size_t kMaxText = 4096;
+
+enum class ControlKind : uint32_t {
+  kDoorbell = 1,  // look at the ring; no reply
+  kDrain = 2,     // take and write everything, then reply
+  kStoreFile = 3, // a descriptor comes with it; `text` is its path
+  kNewRing = 4,   // reply with a ring and a socket for a child
+};
+
+struct ControlMessage {
+  ControlKind kind;
+  ProcessOrigin origin; // kNewRing
+  uint8_t padding[3];
+  uint64_t time; // kNewRing
+  uint32_t text_size;
+  char text[kMaxText];
+};
+
+struct ControlReply {
+  uint32_t error; // 0 or an errno value
+  uint32_t padding;
+  ContentId file;
+};
+
+} // namespace rdb::trace

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/trace/store.h"
+
+#include "rdbtool/base/error.h"
+#include "rdbtool/trace/file_io.h"
+#include "rdbtool/trace/hash.h"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <filesystem>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace rdb::trace {
+namespace {
+
+constexpr size_t kPiece = 256 << 10;
+
+uint64_t nanoseconds(const timespec& time) {
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+bool all_zero(const uint8_t* data, size_t size) {
+  return size == 0 || (data[0] == 0 && std::memcmp(data, data + 1, size - 1) == 0);
+}
+
+// The hash of a file; with `copy_to`, of the very bytes that are written there, whatever happens to the file
+// meanwhile. Runs of zeros become holes.
+ContentId read_through(int fd, const std::string& name, int copy_to = -1, const std::string& copy_name = {}) {
+  std::vector<uint8_t> piece(kPiece);
+  Xxh64 hash;
+  uint64_t offset = 0;
+  for (;;) {
+    size_t size = pread_some(fd, piece.data(), piece.size(), offset, name);
+    if (size == 0) break;
+    hash.update(piece.data(), size);
+    if (copy_to >= 0 && !all_zero(piece.data(), size))
+      pwrite_all(copy_to, piece.data(), size, offset, copy_name);
+    offset += size;
+  }
+  if (copy_to >= 0 && ftruncate(copy_to, static_cast<off_t>(offset)) != 0)
+    throw_errno(copy_name, "cannot write");
+  return {hash.digest(), offset};
+}
+
+} // namespace
+
+std::string to_string(const ContentId& id) {
+  return fmt::format("{:016x}-{:x}", id.hash, id.size);
+}
+
+bool parse_content_id(std::string_view text, ContentId& id) {
+  auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  if (text.size() < 18 || text.size() > 33 || text[16] != '-') return false;
+  for (size_t i = 0; i < text.size(); ++i)
+    if (i != 16 && !is_hex(text[i])) return false;
+  id.hash = std::stoull(std::string(text.substr(0, 16)), nullptr, 16);
+  id.size = std::stoull(std::string(text.substr(17)), nullptr, 16);
+  // One name per id: leading zeros would give a second.
+  return to_string(id) == text;
+}
+
+ContentStore::ContentStore(std::string directory) : directory_(std::move(directory)) {}
+
+std::string ContentStore::path_of(const ContentId& id) const {
+  return directory_ + "/" + to_string(id);
+}
+
+ContentId ContentStore::add(int fd) {
+  struct stat status;
+  if (fstat(fd, &status) != 0) throw_errno("mapped file", "cannot be looked at");
+  if (!S_ISREG(status.st_mode))
+    user_error("a mapped file that is no regular file cannot be stored in a trace");
+  Identity identity = {status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size),
+                       nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
+  if (auto known = seen_.find(identity); known != seen_.end()) return known->second;
+
+  if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST)
+    throw_errno(directory_, "cannot make a directory");
+  std::string fresh = directory_ + "/.new";
+  unlink(fresh.c_str());
+  OwnedFd copy = open_file(fresh, O_RDWR | O_CREAT | O_EXCL);
+  ContentId id;
+  try {
+    bool cloned = ioctl(copy.get(), FICLONE, fd) == 0;
+    id = cloned ? read_through(copy.get(), fresh) : read_through(fd, "mapped file", copy.get(), fresh);
+    if (fchmod(copy.get(), 0400) != 0 || rename(fresh.c_str(), path_of(id).c_str()) != 0)
+      throw_errno(path_of(id), "cannot write");
+  } catch (...) {
+    unlink(fresh.c_str());
+    throw;
+  }
+  // A file written to in the same clock tick as it was read could change again without its times showing it.
+  struct stat after;
+  timespec now;
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  constexpr uint64_t kSettled = 2'000'000'000;
+  bool settled = nanoseconds(now) > nanoseconds(status.st_mtim) + kSettled;
+  if (settled && fstat(fd, &after) == 0 && nanoseconds(after.st_mtim) == identity.mtime_ns &&
+      nanoseconds(after.st_ctim) == identity.ctime_ns)
+    seen_.emplace(identity, id);
+  return id;
+}
+
+int ContentStore::open(const ContentId& id) const {
+  std::string path = path_of(id);
+  OwnedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!fd) user_error("{}: a file of the trace is missing: {}", path, std::generic_category().message(errno));
+  struct stat status;
+  if (fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      static_cast<uint64_t>(status.st_size) != id.size)
+    user_error("{}: a file of the trace has another size than its name says", path);
+  if (read_through(fd.get(), path) != id)
+    user_error("{}: a file of the trace is damaged: its hash does not match", path);
+  return fd.release();
+}
+
+std::vector<ContentId> ContentStore::list() const {
+  std::vector<ContentId> ids;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_, error))
+    if (ContentId id; parse_content_id(entry.path().filename().string(), id)) ids.push_back(id);
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+} // namespace rdb::trace

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/base/error.h"
+#include "rdbtool/trace/file_io.h"
+#include "rdbtool/trace/reader.h"
+#include "rdbtool/trace/trace_dir.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+namespace rdb::trace {
+namespace {
+
+// Environments and argument lists have a limit of a few megabytes in the kernel; hex doubles them.
+constexpr size_t kMaxMetadata = 64 << 20;
+constexpr size_t kMaxProcessJson = 1 << 20;
+
+std::string read_text(const std::string& path, size_t limit) {
+  try {
+    return read_file(path, limit);
+  } catch (const std::system_error& error) {
+    user_error("{}", error.what());
+  }
+}
+
+// "1234" or "1234.2"
+bool is_process_folder(const std::string& name) {
+  size_t dot = name.find('.');
+  auto digits = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  return digits(name.substr(0, dot)) && (dot == std::string::npos || digits(name.substr(dot + 1)));
+}
+
+std::vector<ProcessInfo> read_processes(const std::string& path) {
+  std::vector<ProcessInfo> processes;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    std::string name = entry.path().filename().string();
+    std::string description = entry.path().string() + "/process.json";
+    // Without it the recorder died while it made the folder: nothing was recorded.
+    if (!is_process_folder(name) || !std::filesystem::exists(description, error)) continue;
+    processes.push_back(process_info_from_json(read_text(description, kMaxProcessJson), name, description));
+  }
+  std::sort(processes.begin(), processes.end(), [](const ProcessInfo& a, const ProcessInfo& b) {
+    return std::tie(a.number, a.name) < std::tie(b.number, b.name);
+  });
+  return processes;
+}
+
+} // namespace
+
+struct TraceReader::State {
+  std::string path;
+  Metadata metadata;
+  std::vector<ProcessInfo> processes;
+  ContentStore files;
+
+  explicit State(std::string directory)
+      : path(std::move(directory)),
+        metadata(
+            Metadata::from_json(read_text(path + "/metadata.json", kMaxMetadata), path + "/metadata.json")),
+        processes(read_processes(path)), files(path + "/files") {}
+};
+
+TraceReader::TraceReader(const std::string& name) : state_(std::make_unique<State>(find_trace(name))) {}
+TraceReader::~TraceReader() = default;
+
+const std::string& TraceReader::path() const {
+  return state_->path;
+}
+const Metadata& TraceReader::metadata() const {
+  return state_->metadata;
+}
+const std::vector<ProcessInfo>& TraceReader::processes() const {
+  return state_->processes;
+}
+const ContentStore& TraceReader::files() const {
+  return state_->files;
+}
+
+InputReader TraceReader::inputs(const ProcessInfo& process) const {
+  return InputReader(state_->path + "/" + process.name + "/inputs", state_->metadata.id);
+}
+
+ChunkReader TraceReader::chunks(const ProcessInfo& process) const {
+  return ChunkReader(state_->path + "/" + process.name + "/chunks", state_->metadata.id);
+}
+
+RunReader TraceReader::run(const ProcessInfo& process) const {
+  return RunReader(inputs(process), chunks(process));
+}
+
+} // namespace rdb::trace
