@@ -11,13 +11,9 @@
 
 namespace rdb {
 
-// Without a result the call has not returned yet and what it would write is shown as an address.
+// Without a result the call has not returned: what it is to write is shown as an address. With one, memory
+// must hold what the call wrote.
 std::string describe_call(uint64_t number, const SyscallArgs& args, std::optional<int64_t> result,
                           const GuestMemory& memory);
-
-// "ENOENT" for 2; a number if it has no name.
-std::string errno_name(int error);
-// "SIGINT" for 2.
-std::string signal_name(int signal);
 
 } // namespace rdb
