@@ -83,9 +83,9 @@ int complain(const char* kind, const std::exception& trouble, int status) {
 
 } // namespace
 
-int run_command_line(std::span<const Command> commands, const std::vector<std::string>& args) {
+int guarded(const std::function<int()>& action) {
   try {
-    int status = dispatch(commands, args);
+    int status = action();
     if (std::fflush(stdout) != 0) throw std::runtime_error("cannot write to standard output");
     return status;
   } catch (const UserError& error) {
@@ -98,6 +98,10 @@ int run_command_line(std::span<const Command> commands, const std::vector<std::s
     // The system refused something: no memory, no space, no permission.
     return complain("", error, kExitFailure);
   }
+}
+
+int run_command_line(std::span<const Command> commands, const std::vector<std::string>& args) {
+  return guarded([&] { return dispatch(commands, args); });
 }
 
 } // namespace rdb::cli

@@ -14,4 +14,7 @@ namespace rdb::cli {
 // Runs what `args` (without the program's own name) asks for. Reports trouble on stderr, never throws.
 int run_command_line(std::span<const Command> commands, const std::vector<std::string>& args);
 
+// Runs `action`, with trouble reported in the same way.
+int guarded(const std::function<int()>& action);
+
 } // namespace rdb::cli

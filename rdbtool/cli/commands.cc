@@ -5,7 +5,10 @@
 namespace rdb::cli {
 
 std::span<const Command> commands() {
-  return {};
+  static constexpr Command kCommands[] = {
+      {"run", "Run a program under the engine, without recording it", setup_run},
+  };
+  return kCommands;
 }
 
 } // namespace rdb::cli

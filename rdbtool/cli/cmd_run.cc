@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// rdb run: a program under the engine, not recorded.
+#include "rdbtool/base/error.h"
+#include "rdbtool/cli/command.h"
+#include "rdbtool/cli/guest_command.h"
+#include "rdbtool/guest/handover.h"
+#include "rdbtool/guest/process.h"
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <random>
+#include <sys/resource.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace rdb::cli {
+namespace {
+
+struct RunOptions {
+  bool stats = false;
+  bool no_aslr = false;
+  uint64_t seed = 0;
+  bool seed_given = false;
+  std::string engine = "fast";
+  uint64_t max_instructions = UINT64_MAX;
+};
+
+void print_stats(guest::Process& process, double seconds) {
+  const engine::Statistics& s = process.engine().statistics();
+  fmt::print(stderr,
+             "guest instructions: {}\nblocks: {}\ntraces: {}\ntranslations: {}\ntime in engine: {:.1f} ms\n"
+             "host entries: {}\nindirect misses: {}\npeak cache: {} KiB\ntime: {:.3f} s\n",
+             process.engine().executed(), s.blocks, s.traces, s.translated,
+             static_cast<double>(s.translate_ns) / 1e6, s.host_entries, s.indirect_misses,
+             s.peak_cache_bytes >> 10, seconds);
+}
+
+// Ends this process as the guest ended.
+[[noreturn]] void end_as(const guest::Ending& ending) {
+  std::fflush(nullptr);
+  if (ending.kind == guest::Ending::Kind::signalled) {
+    rlimit no_core{0, 0};
+    setrlimit(RLIMIT_CORE, &no_core); // a core of the host would mislead
+    signal(ending.value, SIG_DFL);
+    sigset_t all;
+    sigemptyset(&all);
+    sigprocmask(SIG_SETMASK, &all, nullptr);
+    raise(ending.value);
+  }
+  _exit(ending.value);
+}
+
+int run_process(const guest::ProcessOptions& options, bool stats) {
+  guest::Process process(options);
+  auto start = std::chrono::steady_clock::now();
+  guest::Ending ending = process.run();
+  std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+  if (stats) print_stats(process, time.count());
+  if (ending.kind == guest::Ending::Kind::stopped_at_limit) {
+    const engine::Registers& regs = process.engine().registers();
+    fmt::print(stderr, "rdb: stopped after {} instructions at {:#x}\n", process.engine().executed(),
+               regs.rip);
+    return 0;
+  }
+  end_as(ending);
+}
+
+} // namespace
+
+Action setup_run(CLI::App& app) {
+  auto options = std::make_shared<RunOptions>();
+  app.add_flag("--stats", options->stats, "Print instruction counts and engine statistics at the end");
+  app.add_option("--seed", options->seed, "Seed of the memory layout (a random one if not given)");
+  app.add_flag("--no-aslr", options->no_aslr, "Do not randomise the memory layout");
+  app.add_option("--engine", options->engine, "fast, or step: one instruction at a time, as a check")
+      ->check(CLI::IsMember({"fast", "blocks", "step"}));
+  app.add_option("--max-instructions", options->max_instructions,
+                 "Stop after exactly this many instructions");
+  take_guest_command(app);
+  return [options, &app] {
+    GuestCommand command = guest_command(app);
+    guest::ProcessOptions process;
+    process.path = command.path;
+    process.argv = command.argv;
+    for (char** variable = environ; *variable != nullptr; ++variable)
+      process.environment.emplace_back(*variable);
+    process.seed = app.count("--seed") ? options->seed : std::random_device{}();
+    process.randomise = !options->no_aslr;
+    process.step_only = options->engine == "step";
+    process.traces = options->engine == "fast";
+    process.max_instructions = options->max_instructions;
+    return run_process(process, options->stats);
+  };
+}
+
+// What execve of a guest starts; not a command for people.
+int continue_run(int fd) {
+  guest::Handover handover = guest::receive_handover(fd);
+  guest::ProcessOptions options = handover.options;
+  options.path = handover.path;
+  options.argv = handover.argv;
+  options.environment = handover.environment;
+  return run_process(options, false);
+}
+
+} // namespace rdb::cli

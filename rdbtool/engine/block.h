@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A translated piece of guest code: a basic block, a hot path (trace), or a single instruction for stepping.
+// It knows how to turn each of its own addresses back into the guest's state.
+#pragma once
+
+#include "rdbtool/engine/decode.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace rdb::engine {
+
+struct Block;
+
+enum class Flavour : uint8_t { basic, trace, step };
+
+enum class ExitKind : uint8_t {
+  direct,   // to a known guest address; linked when that is translated
+  indirect, // to the address in State::indirect_target
+  limit,    // the instruction budget is used up
+  hot,      // a basic block was executed often
+  system_call,
+  input,
+  emulated,
+  invalid,
+  refused,
+  stop, // before an address at which a stop was requested
+};
+
+// A way out of a block. Its number is what translated code stores before it goes to the host.
+struct Exit {
+  ExitKind kind = ExitKind::direct;
+  Block* block = nullptr;
+  uint64_t target = 0;       // guest pc to go on at
+  int32_t owed = 0;          // instructions executed but not yet charged when the host gets control
+  uint8_t* branch = nullptr; // direct: the rel32 field that links it
+  uint8_t* tail = nullptr;   // direct: where the field points while unlinked
+  uint8_t* resume = nullptr; // limit, hot: where to go on as if nothing happened
+  bool flags_lost = false;   // the flags are garbage, and overwritten by the next guest instruction
+  Block* linked = nullptr;
+  Instruction instruction; // for the kinds that the host has to carry out
+};
+
+// Registers whose guest value is in a spill slot while a rewritten sequence runs.
+enum Spill : uint8_t {
+  kSpillNone = 0,
+  kSpillRcx = 1,     // in State::spill_rcx
+  kSpillRax = 2,     // in State::spill_rax
+  kSpillScratch = 4, // the register named in the map entry, in State::spill_scratch
+  kBudgetInRcx = 8,  // rcx holds the budget and will be stored back
+};
+
+struct MapEntry {
+  uint32_t offset; // from Block::begin; valid up to the next entry
+  int16_t owed;    // instructions executed here but not yet charged (negative: charged but not executed)
+  uint8_t spill;
+  uint8_t scratch;
+  uint64_t pc;
+};
+
+struct Block {
+  uint64_t pc = 0;
+  Flavour flavour = Flavour::basic;
+  uint8_t* begin = nullptr;
+  uint8_t* end = nullptr;
+  uint8_t* entry = nullptr;          // where direct links go
+  uint8_t* indirect_entry = nullptr; // where the indirect table goes, made when needed
+  uint32_t instructions = 0;         // on the whole main path
+  bool dead = false;                 // flushed; its memory stays until the whole cache goes
+  std::vector<MapEntry> map;
+  std::vector<uint32_t> exits;    // numbers of its exits
+  std::vector<uint32_t> incoming; // numbers of exits of others that are linked to it
+  std::vector<uint64_t> pages;    // guest pages it was made from
+};
+
+} // namespace rdb::engine

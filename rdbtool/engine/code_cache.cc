@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/engine/code_cache.h"
+
+#include "rdbtool/base/error.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <nmmintrin.h>
+#include <sys/mman.h>
+
+namespace rdb::engine {
+namespace {
+
+constexpr size_t kRoom = 256 * 1024;
+
+uint8_t* map_host(uint64_t place, size_t size, int protection, const char* what) {
+  void* memory = mmap(reinterpret_cast<void*>(place), size, protection,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (memory == MAP_FAILED)
+    limit("cannot map {} at {:#x} ({}): is executable memory forbidden here?", what, place,
+          std::strerror(errno));
+  return static_cast<uint8_t*>(memory);
+}
+
+// The same function as Emitter::hash_to_rax().
+__attribute__((target("sse4.2"))) size_t indirect_hash(uint64_t pc) {
+  return _mm_crc32_u64(0, pc) & 0xFFFF;
+}
+
+} // namespace
+
+CodeCache::CodeCache(uint64_t place, size_t size, uint64_t table_place) : size_(size) {
+  memory_ = map_host(place, size, PROT_READ | PROT_WRITE | PROT_EXEC, "the code cache");
+  table_ = reinterpret_cast<uint8_t**>(
+      map_host(table_place, kIndirectSlots * sizeof(uint8_t*), PROT_READ | PROT_WRITE, "the branch table"));
+  state_ = new (memory_) State;
+  Emitter emit(memory_ + ((sizeof(State) + 4095) & ~size_t{4095}), memory_ + size);
+  glue_ = emit_glue(emit, *state_, cpu(), kExitIndirectMiss);
+  first_ = memory_ + ((static_cast<size_t>(emit.here() - memory_) + 63) & ~size_t{63});
+  code_end_ = memory_ + size / 16 * 15;
+  cursor_ = first_;
+  reset();
+}
+
+CodeCache::~CodeCache() {
+  munmap(memory_, size_);
+  munmap(table_, kIndirectSlots * sizeof(uint8_t*));
+}
+
+void CodeCache::reset() {
+  peak_ = peak();
+  cursor_ = first_;
+  next_counter_ = reinterpret_cast<int32_t*>(code_end_);
+  blocks_.clear();
+  exits_.clear();
+  blocks_by_pc_.clear();
+  steps_by_pc_.clear();
+  blocks_by_page_.clear();
+  std::fill_n(table_, kIndirectSlots, glue_.indirect_miss);
+  exits_.push_back({.kind = ExitKind::indirect}); // kExitIndirectMiss
+  exits_.push_back({});                           // kExitFault
+}
+
+Block* CodeCache::block_at(uint64_t address) {
+  auto* place = reinterpret_cast<uint8_t*>(address);
+  auto after = std::upper_bound(blocks_.begin(), blocks_.end(), place,
+                                [](const uint8_t* p, const Block& b) { return p < b.begin; });
+  if (after == blocks_.begin()) return nullptr;
+  Block& block = *std::prev(after);
+  return place < block.end ? &block : nullptr;
+}
+
+bool CodeCache::make_room() {
+  bool counters_full = reinterpret_cast<uint8_t*>(next_counter_ + 1024) > memory_ + size_;
+  if (static_cast<size_t>(code_end_ - cursor_) < kRoom || counters_full) {
+    flush_all();
+    return true;
+  }
+  return false;
+}
+
+Emitter CodeCache::begin_block() {
+  RDB_CHECK(static_cast<size_t>(code_end_ - cursor_) >= kRoom / 4);
+  return {cursor_, code_end_};
+}
+
+Block& CodeCache::add_block(uint64_t pc, Flavour flavour) {
+  Block& block = blocks_.emplace_back();
+  block.pc = pc;
+  block.flavour = flavour;
+  block.begin = cursor_;
+  block.entry = cursor_;
+  return block;
+}
+
+void CodeCache::finish_block(Block& block, const Emitter& emit) {
+  block.end = emit.here();
+  cursor_ = memory_ + ((static_cast<size_t>(block.end - memory_) + 15) & ~size_t{15});
+  for (uint64_t page : block.pages)
+    blocks_by_page_[page].push_back(&block);
+  if (block.flavour == Flavour::step)
+    steps_by_pc_.set(block.pc, &block);
+  else
+    blocks_by_pc_.set(block.pc, &block);
+}
+
+int32_t* CodeCache::new_counter(int32_t value) {
+  *next_counter_ = value;
+  return next_counter_++;
+}
+
+uint32_t CodeCache::add_exit(Block& block, const Exit& exit) {
+  auto number = static_cast<uint32_t>(exits_.size());
+  exits_.push_back(exit);
+  exits_.back().block = &block;
+  block.exits.push_back(number);
+  return number;
+}
+
+void CodeCache::link(uint32_t exit_number, Block& target) {
+  Exit& exit = exits_[exit_number];
+  if (exit.branch == nullptr || exit.linked != nullptr || target.dead) return;
+  Patch{exit.branch}.to(target.entry);
+  exit.linked = &target;
+  target.incoming.push_back(exit_number);
+}
+
+uint8_t** CodeCache::table_slot(uint64_t pc) {
+  return &table_[indirect_hash(pc)];
+}
+
+void CodeCache::publish_indirect(Block& block) {
+  if (block.indirect_entry == nullptr) {
+    // rcx holds the target that the table was asked for: go on only if it is this block's.
+    Emitter emit = begin_block();
+    Block& stub = blocks_.emplace_back();
+    stub.begin = emit.here();
+    if (fits_int32(block.pc) && fits_int32(-block.pc)) {
+      emit.lea_offset(RCX, static_cast<int32_t>(-block.pc));
+    } else {
+      emit.mov_imm64(RAX, -block.pc);
+      emit.lea_sum(RCX, RAX);
+    }
+    uint8_t* match = emit.jrcxz();
+    emit.mov_imm64(RAX, block.pc);
+    emit.lea_sum(RCX, RAX);
+    emit.jmp_to(glue_.indirect_miss);
+    emit.land(match);
+    emit.load(RAX, &state_->spill_rax);
+    emit.load(RCX, &state_->spill_rcx);
+    emit.jmp_to(block.entry);
+    stub.pc = block.pc;
+    stub.dead = true; // not a block of its own: never found, never linked
+    stub.end = emit.here();
+    block.indirect_entry = stub.begin;
+    cursor_ = memory_ + ((static_cast<size_t>(stub.end - memory_) + 15) & ~size_t{15});
+  }
+  *table_slot(block.pc) = block.indirect_entry;
+}
+
+void CodeCache::unlink(Block& block) {
+  for (uint32_t number : block.incoming) {
+    Exit& exit = exits_[number];
+    if (exit.linked != &block) continue;
+    exit.linked = nullptr;
+    Patch{exit.branch}.to(exit.tail);
+  }
+  block.incoming.clear();
+  uint8_t** slot = table_slot(block.pc);
+  if (block.indirect_entry != nullptr && *slot == block.indirect_entry) *slot = glue_.indirect_miss;
+  if (blocks_by_pc_.find(block.pc) == &block) blocks_by_pc_.set(block.pc, nullptr);
+}
+
+void CodeCache::kill(Block& block) {
+  if (block.dead) return;
+  unlink(block);
+  if (steps_by_pc_.find(block.pc) == &block) steps_by_pc_.set(block.pc, nullptr);
+  block.dead = true;
+}
+
+void CodeCache::invalidate(uint64_t begin, uint64_t end) {
+  uint64_t first = begin >> 12;
+  uint64_t last = (end - 1) >> 12;
+  if (last - first > blocks_by_page_.size()) {
+    // A large range: look at the pages that have code instead.
+    std::vector<uint64_t> pages;
+    for (auto& [page, blocks] : blocks_by_page_)
+      if (page >= first && page <= last) pages.push_back(page);
+    for (uint64_t page : pages) {
+      for (Block* block : blocks_by_page_[page])
+        kill(*block);
+      blocks_by_page_.erase(page);
+    }
+    return;
+  }
+  for (uint64_t page = first; page <= last; ++page) {
+    auto found = blocks_by_page_.find(page);
+    if (found == blocks_by_page_.end()) continue;
+    for (Block* block : found->second)
+      kill(*block);
+    blocks_by_page_.erase(found);
+  }
+}
+
+void CodeCache::flush_all() {
+  reset();
+  ++generation_;
+}
+
+} // namespace rdb::engine

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The memory that translated code lives in, and what is known about it: which block stands for which guest
+// address, who is linked to whom, which guest pages each block came from.
+#pragma once
+
+#include "rdbtool/engine/block.h"
+#include "rdbtool/engine/glue.h"
+#include "rdbtool/engine/pc_table.h"
+
+#include <deque>
+#include <unordered_map>
+
+namespace rdb::engine {
+
+// Exit numbers with a fixed meaning.
+inline constexpr uint32_t kExitIndirectMiss = 0;
+inline constexpr uint32_t kExitFault = 1;
+
+class CodeCache {
+public:
+  // `place` is where the cache should lie (it is never seen by the guest), `table_place` is below 2 GiB.
+  CodeCache(uint64_t place, size_t size, uint64_t table_place);
+  ~CodeCache();
+  CodeCache(const CodeCache&) = delete;
+  CodeCache& operator=(const CodeCache&) = delete;
+
+  State& state() { return *state_; }
+  const Glue& glue() const { return glue_; }
+  uint32_t table_address() const { return static_cast<uint32_t>(reinterpret_cast<uint64_t>(table_)); }
+
+  Block* find(uint64_t pc) const { return blocks_by_pc_.find(pc); }
+  Block* find_step(uint64_t pc) const { return steps_by_pc_.find(pc); }
+  bool contains(uint64_t address) const {
+    return address >= reinterpret_cast<uint64_t>(memory_) &&
+           address < reinterpret_cast<uint64_t>(memory_) + size_;
+  }
+  // The block whose code holds this address, dead or alive; null for glue.
+  Block* block_at(uint64_t address);
+
+  // Makes sure that a few translations fit, if need be by flushing everything. To be called while no pointer
+  // to a block or exit is held. True if everything was flushed.
+  bool make_room();
+  Emitter begin_block();
+  Block& add_block(uint64_t pc, Flavour flavour);
+  void finish_block(Block& block, const Emitter& emit);
+
+  // A 32-bit variable that translated code counts down. Kept away from code: a store near code that runs
+  // makes the CPU flush its pipeline.
+  int32_t* new_counter(int32_t value);
+
+  uint32_t add_exit(Block& block, const Exit& exit);
+  Exit& exit(uint32_t number) { return exits_[number]; }
+
+  void link(uint32_t exit_number, Block& target);
+  // Makes the indirect table lead to this block.
+  void publish_indirect(Block& block);
+  // All ways into the block go through the host again; the block itself stays valid for whoever is in it.
+  void unlink(Block& block);
+
+  void invalidate(uint64_t begin, uint64_t end);
+  void flush_all();
+  uint64_t generation() const { return generation_; }
+
+  size_t used() const { return static_cast<size_t>(cursor_ - memory_); }
+  size_t peak() const { return peak_ > used() ? peak_ : used(); }
+
+private:
+  void kill(Block& block);
+  void reset();
+  uint8_t** table_slot(uint64_t pc);
+
+  uint8_t* memory_ = nullptr;
+  size_t size_ = 0;
+  uint8_t* first_ = nullptr; // behind state and glue
+  uint8_t* cursor_ = nullptr;
+  uint8_t* code_end_ = nullptr; // counters lie behind
+  int32_t* next_counter_ = nullptr;
+  uint8_t** table_ = nullptr;
+  State* state_ = nullptr;
+  Glue glue_;
+  std::deque<Block> blocks_; // in order of address
+  std::deque<Exit> exits_;
+  PcTable<Block> blocks_by_pc_;
+  PcTable<Block> steps_by_pc_;
+  std::unordered_map<uint64_t, std::vector<Block*>> blocks_by_page_;
+  size_t peak_ = 0;
+  uint64_t generation_ = 0;
+};
+
+} // namespace rdb::engine

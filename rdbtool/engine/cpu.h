@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What this CPU can do, as far as the engine depends on it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rdb::engine {
+
+struct Cpu {
+  bool avx = false;
+  bool avx512 = false;
+  uint64_t xcr0 = 3;                  // state components the system has switched on
+  size_t xsave_size = 576;            // of the standard layout with these components
+  uint32_t component_offset[32] = {}; // standard layout
+  uint32_t component_size[32] = {};
+};
+
+// Throws Limit when something the engine needs is missing.
+const Cpu& cpu();
+
+} // namespace rdb::engine

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/engine/decode.h"
+
+#include <Zydis/Zydis.h>
+#include <cstring>
+
+namespace rdb::engine {
+namespace {
+
+const ZydisDecoder& decoder() {
+  static const ZydisDecoder instance = [] {
+    ZydisDecoder d;
+    ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    return d;
+  }();
+  return instance;
+}
+
+// What an instruction needs beyond being copied. Everything not listed is plain.
+struct Rule {
+  ZydisMnemonic mnemonic;
+  Kind kind;
+  InputKind input = InputKind::none;
+  Emulated emulated = Emulated::none;
+  const char* refusal = nullptr;
+};
+
+constexpr Rule kRules[] = {
+    {ZYDIS_MNEMONIC_SYSCALL, Kind::system_call},
+    {ZYDIS_MNEMONIC_CPUID, Kind::input, InputKind::cpuid},
+    {ZYDIS_MNEMONIC_RDTSC, Kind::input, InputKind::rdtsc},
+    {ZYDIS_MNEMONIC_RDTSCP, Kind::input, InputKind::rdtscp},
+    {ZYDIS_MNEMONIC_RDRAND, Kind::input, InputKind::rdrand},
+    {ZYDIS_MNEMONIC_RDSEED, Kind::input, InputKind::rdseed},
+    {ZYDIS_MNEMONIC_RDPID, Kind::input, InputKind::rdpid},
+    {ZYDIS_MNEMONIC_XGETBV, Kind::input, InputKind::xgetbv},
+    {ZYDIS_MNEMONIC_POPF, Kind::emulated, InputKind::none, Emulated::popf},
+    {ZYDIS_MNEMONIC_POPFQ, Kind::emulated, InputKind::none, Emulated::popf},
+    {ZYDIS_MNEMONIC_XSAVE, Kind::emulated, InputKind::none, Emulated::xsave},
+    {ZYDIS_MNEMONIC_XSAVE64, Kind::emulated, InputKind::none, Emulated::xsave},
+    {ZYDIS_MNEMONIC_XSAVEC, Kind::emulated, InputKind::none, Emulated::xsavec},
+    {ZYDIS_MNEMONIC_XSAVEC64, Kind::emulated, InputKind::none, Emulated::xsavec},
+    {ZYDIS_MNEMONIC_XSAVEOPT, Kind::emulated, InputKind::none, Emulated::xsaveopt},
+    {ZYDIS_MNEMONIC_XSAVEOPT64, Kind::emulated, InputKind::none, Emulated::xsaveopt},
+    {ZYDIS_MNEMONIC_FXSAVE, Kind::emulated, InputKind::none, Emulated::fxsave},
+    {ZYDIS_MNEMONIC_FXSAVE64, Kind::emulated, InputKind::none, Emulated::fxsave},
+    {ZYDIS_MNEMONIC_FNSTENV, Kind::emulated, InputKind::none, Emulated::fnstenv},
+    {ZYDIS_MNEMONIC_FNSAVE, Kind::emulated, InputKind::none, Emulated::fnsave},
+    {ZYDIS_MNEMONIC_INT3, Kind::emulated, InputKind::none, Emulated::breakpoint},
+    {ZYDIS_MNEMONIC_XBEGIN, Kind::emulated, InputKind::none, Emulated::xbegin},
+    {ZYDIS_MNEMONIC_INT, Kind::refused, InputKind::none, Emulated::none, "int n (32-bit system calls)"},
+    {ZYDIS_MNEMONIC_INT1, Kind::refused, InputKind::none, Emulated::none, "int1"},
+    {ZYDIS_MNEMONIC_SYSENTER, Kind::refused, InputKind::none, Emulated::none, "sysenter"},
+    {ZYDIS_MNEMONIC_SYSEXIT, Kind::refused, InputKind::none, Emulated::none, "sysexit"},
+    {ZYDIS_MNEMONIC_SYSRET, Kind::refused, InputKind::none, Emulated::none, "sysret"},
+    {ZYDIS_MNEMONIC_IRET, Kind::refused, InputKind::none, Emulated::none, "iret"},
+    {ZYDIS_MNEMONIC_IRETD, Kind::refused, InputKind::none, Emulated::none, "iretd"},
+    {ZYDIS_MNEMONIC_IRETQ, Kind::refused, InputKind::none, Emulated::none, "iretq"},
+    {ZYDIS_MNEMONIC_LSL, Kind::refused, InputKind::none, Emulated::none, "lsl"},
+    {ZYDIS_MNEMONIC_RDPMC, Kind::refused, InputKind::none, Emulated::none, "rdpmc"},
+    {ZYDIS_MNEMONIC_RDPRU, Kind::refused, InputKind::none, Emulated::none, "rdpru"},
+    {ZYDIS_MNEMONIC_TPAUSE, Kind::refused, InputKind::none, Emulated::none, "tpause"},
+    {ZYDIS_MNEMONIC_UMWAIT, Kind::refused, InputKind::none, Emulated::none, "umwait"},
+    {ZYDIS_MNEMONIC_VMCALL, Kind::refused, InputKind::none, Emulated::none, "vmcall"},
+    {ZYDIS_MNEMONIC_VMMCALL, Kind::refused, InputKind::none, Emulated::none, "vmmcall"},
+    {ZYDIS_MNEMONIC_UIRET, Kind::refused, InputKind::none, Emulated::none, "uiret"},
+    {ZYDIS_MNEMONIC_UD0, Kind::invalid},
+    {ZYDIS_MNEMONIC_UD1, Kind::invalid},
+    {ZYDIS_MNEMONIC_UD2, Kind::invalid},
+};
+
+// Indexed by mnemonic, so that decoding does not search.
+struct RuleIndex {
+  uint8_t index[ZYDIS_MNEMONIC_MAX_VALUE + 1] = {};
+  constexpr RuleIndex() {
+    for (size_t i = 0; i < std::size(kRules); ++i)
+      index[kRules[i].mnemonic] = static_cast<uint8_t>(i + 1);
+  }
+};
+constexpr RuleIndex kRuleIndex;
+
+// The arithmetic instructions that write CF, PF, AF, ZF, SF and OF always and read none of them. AF after
+// and/or/xor/test is undefined on paper; cpu_check.cc makes sure that this CPU does not leave the old one.
+bool writes_all_flags(ZydisMnemonic mnemonic) {
+  switch (mnemonic) {
+  case ZYDIS_MNEMONIC_ADD:
+  case ZYDIS_MNEMONIC_SUB:
+  case ZYDIS_MNEMONIC_CMP:
+  case ZYDIS_MNEMONIC_TEST:
+  case ZYDIS_MNEMONIC_AND:
+  case ZYDIS_MNEMONIC_OR:
+  case ZYDIS_MNEMONIC_XOR:
+  case ZYDIS_MNEMONIC_NEG:
+    return true;
+  default:
+    return false;
+  }
+}
+
+void classify_branch(const ZydisDecodedInstruction& zydis, Instruction& out) {
+  const bool far = zydis.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
+  const bool relative = (zydis.attributes & ZYDIS_ATTRIB_IS_RELATIVE) && zydis.raw.imm[0].is_relative;
+  if (far) {
+    out.kind = Kind::refused;
+    out.refusal = "far branch";
+    return;
+  }
+  // Intel ignores the prefix, AMD truncates the target; with REX.W (as in TLS sequences) both ignore it.
+  if (zydis.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE && !zydis.raw.rex.W) {
+    out.kind = Kind::refused;
+    out.refusal = "branch with an operand-size prefix";
+    return;
+  }
+  if (relative) out.target = out.pc + zydis.length + static_cast<uint64_t>(zydis.raw.imm[0].value.s);
+  switch (zydis.mnemonic) {
+  case ZYDIS_MNEMONIC_JMP:
+    out.kind = relative ? Kind::jump : Kind::jump_indirect;
+    return;
+  case ZYDIS_MNEMONIC_CALL:
+    out.kind = relative ? Kind::call : Kind::call_indirect;
+    return;
+  case ZYDIS_MNEMONIC_RET:
+    out.kind = Kind::ret;
+    out.pop_bytes = static_cast<uint16_t>(zydis.raw.imm[0].size ? zydis.raw.imm[0].value.u : 0);
+    return;
+  case ZYDIS_MNEMONIC_LOOP:
+  case ZYDIS_MNEMONIC_LOOPE:
+  case ZYDIS_MNEMONIC_LOOPNE:
+  case ZYDIS_MNEMONIC_JRCXZ:
+  case ZYDIS_MNEMONIC_JECXZ:
+  case ZYDIS_MNEMONIC_JCXZ:
+    out.kind = Kind::loop;
+    out.opcode = zydis.opcode;
+    return;
+  default:
+    // jcc: both the short (7x) and the near (0F 8x) form carry the condition in the low four bits.
+    out.kind = Kind::branch;
+    out.condition = zydis.opcode & 15;
+    return;
+  }
+}
+
+} // namespace
+
+uint64_t Instruction::rip_target() const {
+  int32_t displacement;
+  std::memcpy(&displacement, bytes + disp_offset, 4);
+  uint64_t address = end() + static_cast<int64_t>(displacement);
+  return address32 ? static_cast<uint32_t>(address) : address;
+}
+
+bool decode(uint64_t pc, const uint8_t* bytes, size_t size, Instruction& out) {
+  out = Instruction();
+  out.pc = pc;
+  ZydisDecodedInstruction zydis;
+  ZyanStatus status = ZydisDecoderDecodeInstruction(&decoder(), nullptr, bytes, size, &zydis);
+  if (status == ZYDIS_STATUS_NO_MORE_DATA) return false;
+  if (!ZYAN_SUCCESS(status)) {
+    out.kind = Kind::invalid;
+    out.length = 1;
+    out.bytes[0] = bytes[0];
+    return true;
+  }
+  out.length = zydis.length;
+  std::memcpy(out.bytes, bytes, zydis.length);
+  out.address32 = zydis.address_width == 32;
+  out.operand16 = zydis.operand_width == 16;
+  if (zydis.raw.rex.W | zydis.raw.rex.R | zydis.raw.rex.X | zydis.raw.rex.B)
+    out.rex = static_cast<uint8_t>(0x40 | zydis.raw.rex.W << 3 | zydis.raw.rex.R << 2 | zydis.raw.rex.X << 1 |
+                                   zydis.raw.rex.B);
+  if (zydis.attributes & ZYDIS_ATTRIB_HAS_SEGMENT_FS) out.segment = 0x64;
+  if (zydis.attributes & ZYDIS_ATTRIB_HAS_SEGMENT_GS) out.segment = 0x65;
+  if (zydis.attributes & ZYDIS_ATTRIB_HAS_MODRM) {
+    out.modrm_offset = zydis.raw.modrm.offset;
+    out.disp_offset = zydis.raw.disp.size ? zydis.raw.disp.offset : 0;
+    out.memory = zydis.raw.modrm.mod != 3;
+    out.rip_relative = zydis.raw.modrm.mod == 0 && zydis.raw.modrm.rm == 5;
+    out.extended_index = zydis.raw.rex.X ||
+                         (zydis.encoding == ZYDIS_INSTRUCTION_ENCODING_VEX && !zydis.raw.vex.X) ||
+                         (zydis.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX && !zydis.raw.evex.X);
+  }
+  if (zydis.meta.category == ZYDIS_CATEGORY_COND_BR || zydis.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
+      zydis.meta.category == ZYDIS_CATEGORY_CALL || zydis.meta.category == ZYDIS_CATEGORY_RET) {
+    // xbegin counts as a conditional branch for Zydis; iret and sysret as returns.
+    if (kRuleIndex.index[zydis.mnemonic] == 0) {
+      classify_branch(zydis, out);
+      return true;
+    }
+  }
+  if (uint8_t rule_number = kRuleIndex.index[zydis.mnemonic]) {
+    const Rule& rule = kRules[rule_number - 1];
+    out.kind = rule.kind;
+    out.input = rule.input;
+    out.emulated = rule.emulated;
+    out.refusal = rule.refusal;
+    if (rule.emulated == Emulated::xbegin)
+      out.target = out.end() + static_cast<uint64_t>(zydis.raw.imm[0].value.s);
+    return true;
+  }
+  if (writes_all_flags(zydis.mnemonic) && zydis.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY) {
+    out.writes_all_flags = true;
+    out.flags_again = zydis.mnemonic == ZYDIS_MNEMONIC_CMP || zydis.mnemonic == ZYDIS_MNEMONIC_TEST;
+  }
+  return true;
+}
+
+std::string disassemble(const Instruction& instruction) {
+  ZydisDisassembledInstruction text;
+  if (!ZYAN_SUCCESS(ZydisDisassembleIntel(ZYDIS_MACHINE_MODE_LONG_64, instruction.pc, instruction.bytes,
+                                          instruction.length, &text)))
+    return "(invalid)";
+  return text.text;
+}
+
+} // namespace rdb::engine

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Instructions that the host carries out for the guest. The x87 unit remembers where its last instruction
+// was: in the code cache. And XSAVE's header tells which components were touched at some time, not which hold
+// something: that differs between two runs that are otherwise equal. Both would reach guest memory, so what
+// is stored is made here, from values alone.
+#include "rdbtool/base/error.h"
+#include "rdbtool/engine/operand.h"
+#include "rdbtool/engine/translator.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace rdb::engine {
+namespace {
+
+constexpr uint64_t kTrapFlag = 1 << 8;
+constexpr uint64_t kAlignmentCheck = 1 << 18;
+// What popf can change in user mode: CF PF AF ZF SF TF DF OF NT AC ID.
+constexpr uint64_t kUserFlags = 0x244DD5;
+
+constexpr size_t kLegacySize = 512;
+constexpr size_t kHeaderSize = 64;
+constexpr size_t kMxcsrOffset = 24;
+constexpr size_t kX87RegistersOffset = 32;
+constexpr size_t kXmmOffset = 160;
+
+bool all_zero(const std::byte* bytes, size_t size) {
+  return std::all_of(bytes, bytes + size, [](std::byte b) { return b == std::byte{0}; });
+}
+
+} // namespace
+
+uint64_t Translator::guest_instruction_pointer(uint64_t address) {
+  if (!cache_.contains(address)) return address;
+  Block* block = cache_.block_at(address);
+  if (block == nullptr) return 0;
+  auto offset = static_cast<uint32_t>(reinterpret_cast<uint8_t*>(address) - block->begin);
+  uint64_t pc = 0;
+  for (const MapEntry& entry : block->map)
+    if (entry.offset <= offset) pc = entry.pc;
+  return pc;
+}
+
+uint32_t Translator::guest_instruction_pointer_low(uint32_t address) {
+  uint64_t base = reinterpret_cast<uint64_t>(&state_);
+  uint64_t candidate = (base & ~0xFFFFFFFFull) | address;
+  if (candidate < base) candidate += 1ull << 32;
+  return static_cast<uint32_t>(guest_instruction_pointer(cache_.contains(candidate) ? candidate : address));
+}
+
+void Translator::read_vectors(VectorImage image) {
+  RDB_CHECK(image.size() >= vector_size());
+  alignas(64) std::byte legacy[kLegacySize];
+  std::fill(image.begin(), image.end(), std::byte{0});
+  asm volatile("fxsave64 %0" : "=m"(legacy));
+  std::memcpy(image.data(), legacy, kXmmOffset);
+  uint64_t fip;
+  std::memcpy(&fip, image.data() + 8, 8);
+  fip = guest_instruction_pointer(fip);
+  std::memcpy(image.data() + 8, &fip, 8);
+  std::memcpy(image.data() + kMxcsrOffset, &state_.mxcsr_guest, 4);
+  const Cpu& c = cpu();
+  if (c.avx512) {
+    std::memcpy(image.data() + kXmmOffset, state_.xsave_area + kXmmOffset, 256);
+    std::memcpy(image.data() + kLegacySize + kHeaderSize, state_.xsave_area + kLegacySize + kHeaderSize,
+                c.xsave_size - kLegacySize - kHeaderSize);
+  } else {
+    for (size_t i = 0; i < 16; ++i) {
+      std::memcpy(image.data() + kXmmOffset + 16 * i, state_.ymm[i], 16);
+      if (c.avx) std::memcpy(image.data() + c.component_offset[2] + 16 * i, state_.ymm[i] + 16, 16);
+    }
+  }
+  // Which components hold something, by value.
+  uint64_t used = 0;
+  uint16_t control, status;
+  std::memcpy(&control, image.data(), 2);
+  std::memcpy(&status, image.data() + 2, 2);
+  bool x87_initial = control == 0x37F && status == 0 && image[4] == std::byte{0} &&
+                     all_zero(image.data() + 6, 18) && all_zero(image.data() + kX87RegistersOffset, 128);
+  if (!x87_initial) used |= 1;
+  if (!all_zero(image.data() + kXmmOffset, 256) || state_.mxcsr_guest != 0x1F80) used |= 2;
+  for (uint32_t i = 2; i < 32; ++i)
+    if (c.component_size[i] && !all_zero(image.data() + c.component_offset[i], c.component_size[i]))
+      used |= 1ull << i;
+  std::memcpy(image.data() + kLegacySize, &used, 8);
+}
+
+void Translator::write_vectors(std::span<const std::byte> image) {
+  RDB_CHECK(image.size() >= kLegacySize + kHeaderSize);
+  const Cpu& c = cpu();
+  uint64_t used;
+  std::memcpy(&used, image.data() + kLegacySize, 8);
+  // Start from the initial state; components that the header does not name stay there.
+  alignas(64) std::byte legacy[kLegacySize] = {};
+  const uint16_t initial_control = 0x37F;
+  std::memcpy(legacy, &initial_control, 2);
+  std::memcpy(legacy + kMxcsrOffset, &state_.mxcsr_host, 4);
+  if (used & 1) {
+    std::memcpy(legacy, image.data(), kMxcsrOffset);
+    std::memcpy(legacy + kX87RegistersOffset, image.data() + kX87RegistersOffset, 128);
+  }
+  asm volatile("fxrstor64 %0" : : "m"(legacy) : "memory");
+  std::memcpy(&state_.mxcsr_guest, image.data() + kMxcsrOffset, 4);
+  state_.mxcsr_guest &= 0xFFFF;
+  if (c.avx512) {
+    std::memset(state_.xsave_area, 0, sizeof state_.xsave_area);
+    std::memcpy(state_.xsave_area, image.data(), std::min(image.size(), c.xsave_size));
+    std::memcpy(state_.xsave_area + kLegacySize, &used, 8);
+    return;
+  }
+  for (size_t i = 0; i < 16; ++i) {
+    std::memset(state_.ymm[i], 0, 32);
+    if (used & 2) std::memcpy(state_.ymm[i], image.data() + kXmmOffset + 16 * i, 16);
+    if (c.avx && (used & 4) && image.size() >= c.component_offset[2] + 256u)
+      std::memcpy(state_.ymm[i] + 16, image.data() + c.component_offset[2] + 16 * i, 16);
+  }
+}
+
+// Puts bytes that the guest's instruction stores; a fault is the guest's.
+Translator::Next Translator::store_emulated(Stop& stop, const Instruction&, uint64_t address,
+                                            const void* bytes, size_t size) {
+  size_t done = memory_.write(GuestAddr(address), bytes, size);
+  if (done == size) return Next::go_on;
+  uint8_t probe;
+  bool mapped = memory_.read(GuestAddr(address + done), &probe, 1) == 1;
+  return raise(stop, SIGSEGV, mapped ? SEGV_ACCERR : SEGV_MAPERR, address + done, 14, mapped ? 7 : 6);
+}
+
+Translator::Next Translator::emulate_xsave(Stop& stop, const Instruction& instruction) {
+  const Registers& regs = state_.registers;
+  const Cpu& c = cpu();
+  uint64_t address = operand_address(instruction, regs);
+  if (address & 63) return raise(stop, SIGSEGV, SI_KERNEL, 0, 13, 0);
+  uint64_t requested = ((regs.gpr[RDX] & 0xFFFFFFFF) << 32 | (regs.gpr[RAX] & 0xFFFFFFFF)) & c.xcr0;
+  std::vector<std::byte> image(c.xsave_size);
+  read_vectors(image);
+  uint64_t used;
+  std::memcpy(&used, image.data() + kLegacySize, 8);
+  bool compact = instruction.emulated == Emulated::xsavec;
+  // XSAVE stores every requested component; the others leave out those in their initial state.
+  uint64_t stored = instruction.emulated == Emulated::xsave ? requested : requested & used;
+
+  auto put = [&](uint64_t offset, const void* bytes, size_t size) {
+    return store_emulated(stop, instruction, address + offset, bytes, size) == Next::go_on;
+  };
+  // The header comes first: a fault must not leave half of it.
+  std::byte header[kHeaderSize] = {};
+  if (!compact && memory_.read(GuestAddr(address + kLegacySize), header, 16) != 16)
+    return store_emulated(stop, instruction, address + kLegacySize, header, 16);
+  uint64_t old_used;
+  std::memcpy(&old_used, header, 8);
+  uint64_t new_used = compact ? requested & used : (old_used & ~requested) | (requested & used);
+  std::memcpy(header, &new_used, 8);
+  if (compact) {
+    uint64_t layout = requested | 1ull << 63;
+    std::memcpy(header + 8, &layout, 8);
+  }
+  if (!put(kLegacySize, header, compact ? kHeaderSize : 8)) return Next::stop;
+  if (stored & 1) {
+    if (!put(0, image.data(), kMxcsrOffset) ||
+        !put(kX87RegistersOffset, image.data() + kX87RegistersOffset, 128))
+      return Next::stop;
+  }
+  if (requested & 6 && !put(kMxcsrOffset, image.data() + kMxcsrOffset, 8)) return Next::stop;
+  if (stored & 2 && !put(kXmmOffset, image.data() + kXmmOffset, 256)) return Next::stop;
+  uint64_t compact_offset = kLegacySize + kHeaderSize;
+  for (uint32_t i = 2; i < 32; ++i) {
+    if (!(requested >> i & 1) || !c.component_size[i]) continue;
+    uint64_t offset = compact ? compact_offset : c.component_offset[i];
+    if (stored >> i & 1 && !put(offset, image.data() + c.component_offset[i], c.component_size[i]))
+      return Next::stop;
+    compact_offset += c.component_size[i];
+  }
+  return Next::go_on;
+}
+
+Translator::Next Translator::emulate(Stop& stop, const Instruction& exit_instruction) {
+  const Instruction instruction = exit_instruction; // the cache may go away under the original
+  Registers& regs = state_.registers;
+  Next next = Next::go_on;
+  switch (instruction.emulated) {
+  case Emulated::popf: {
+    uint64_t value = 0;
+    size_t size = instruction.operand16 ? 2 : 8;
+    if (memory_.read(GuestAddr(regs.gpr[RSP]), &value, size) != size)
+      return raise(stop, SIGSEGV, SEGV_MAPERR, regs.gpr[RSP], 14, 4);
+    if (value & kTrapFlag) limit("popf that sets the trap flag at {:#x}", instruction.pc);
+    if (value & kAlignmentCheck) limit("popf that sets the alignment-check flag at {:#x}", instruction.pc);
+    uint64_t changeable = size == 2 ? kUserFlags & 0xFFFF : kUserFlags;
+    regs.rflags = (regs.rflags & ~changeable) | (value & changeable) | 2;
+    regs.gpr[RSP] += size;
+    break;
+  }
+  case Emulated::xsave:
+  case Emulated::xsavec:
+  case Emulated::xsaveopt:
+    next = emulate_xsave(stop, instruction);
+    break;
+  case Emulated::fxsave: {
+    std::vector<std::byte> image(vector_size());
+    read_vectors(image);
+    // Bytes 464 to 511 are the program's own: they are not written.
+    next = store_emulated(stop, instruction, operand_address(instruction, regs), image.data(), 416);
+    break;
+  }
+  case Emulated::fnstenv:
+  case Emulated::fnsave: {
+    uint8_t environment[108] = {};
+    size_t size = instruction.operand16 ? 14 : 28;
+    if (instruction.operand16) limit("16-bit x87 environment at {:#x}", instruction.pc);
+    uint64_t address = operand_address(instruction, regs);
+    if (instruction.emulated == Emulated::fnsave) {
+      asm volatile("fnsave %0" : "=m"(environment));
+      size = 108;
+    } else {
+      asm volatile("fnstenv %0" : "=m"(environment));
+    }
+    uint32_t fip;
+    std::memcpy(&fip, environment + 12, 4);
+    fip = guest_instruction_pointer_low(fip);
+    std::memcpy(environment + 12, &fip, 4);
+    next = store_emulated(stop, instruction, address, environment, size);
+    break;
+  }
+  case Emulated::breakpoint:
+    // The trap is reported behind the instruction, which counts as executed.
+    regs.rip = instruction.end();
+    ++executed_;
+    return raise(stop, SIGTRAP, SI_KERNEL, 0, 3, 0);
+  case Emulated::xbegin:
+    // Every transaction aborts at once.
+    regs.gpr[RAX] = 0;
+    regs.rip = instruction.target;
+    ++executed_;
+    return Next::go_on;
+  case Emulated::none:
+    bug("nothing to emulate at {:#x}", instruction.pc);
+  }
+  if (next == Next::stop) return next;
+  regs.rip = instruction.end();
+  ++executed_;
+  return Next::go_on;
+}
+
+} // namespace rdb::engine

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The host interface: all that rdb needs from an instrumentation engine. One guest thread's registers are
+// loaded at a time; run() executes them and comes back at an exact place. Nothing here says how guest
+// code is executed, so that another engine (Intel Pin, a single-stepper) can stand behind it.
+#pragma once
+
+#include "rdbtool/base/types.h"
+
+#include <csignal>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace rdb::engine {
+
+// General registers in the order of their encoding.
+enum Gpr : uint8_t { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
+
+struct Registers {
+  uint64_t gpr[16] = {};
+  uint64_t rip = 0;
+  uint64_t rflags = 0x202;
+  uint64_t fs_base = 0;
+  uint64_t gs_base = 0;
+};
+
+// x87, SSE, AVX (and AVX-512) state in the standard, non-compacted XSAVE layout.
+// Its size depends on the CPU: see Engine::vector_size().
+using VectorImage = std::span<std::byte>;
+
+enum class StopReason : uint8_t {
+  limit,       // the requested number of instructions was executed
+  system_call, // the syscall instruction was executed (and counted); rip is behind it, rcx and r11 are set
+  input,       // before an instruction whose result comes from outside (rdtsc, cpuid ...): see InputKind
+  address,     // before an instruction at which a stop was requested
+  access,      // before an instruction that touches a watched range
+  fault,       // an instruction raised a synchronous signal; rip is where the kernel would report it
+  interrupted, // interrupt() was called
+};
+
+// Instructions whose result is an input. The owner executes them, or answers from a log, with
+// Engine::finish_input().
+enum class InputKind : uint8_t { none, rdtsc, rdtscp, cpuid, rdrand, rdseed, rdpid, xgetbv };
+
+struct Fault {
+  int signal = 0;
+  siginfo_t info = {};
+  uint64_t trap_number = 0; // as in the kernel's sigcontext
+  uint64_t error_code = 0;
+};
+
+struct Access {
+  GuestAddr address;
+  uint32_t size = 0;
+  bool write = false;
+};
+
+struct Stop {
+  StopReason reason = StopReason::limit;
+  InputKind input = InputKind::none;
+  Fault fault;
+  Access access;
+};
+
+// The guest's memory as the engine needs it. The owner of the address space implements this.
+class GuestMemory {
+public:
+  virtual ~GuestMemory() = default;
+  // Copies as much as the guest itself could; the number of bytes done.
+  virtual size_t read(GuestAddr from, void* to, size_t size) = 0;
+  virtual size_t write(GuestAddr to, const void* from, size_t size) = 0;
+  // How many bytes at `address` the guest may execute (at least 1 if any; need not be more than `wanted`).
+  virtual size_t executable_bytes(GuestAddr address, size_t wanted) = 0;
+  // The engine holds a translation of this page: writes to it by the guest must be noticed.
+  virtual void watch_code_page(GuestAddr page) = 0;
+};
+
+struct Statistics {
+  uint64_t blocks = 0;       // basic blocks translated
+  uint64_t traces = 0;       // hot paths translated
+  uint64_t translated = 0;   // guest instructions translated, all flavours
+  uint64_t host_entries = 0; // times guest code was left for the host
+  uint64_t indirect_misses = 0;
+  uint64_t flushes = 0;
+  uint64_t cache_bytes = 0;
+  uint64_t peak_cache_bytes = 0;
+  uint64_t translate_ns = 0;
+};
+
+class Engine {
+public:
+  virtual ~Engine() = default;
+
+  // The loaded thread. Valid, and may be changed, while run() is not active.
+  virtual Registers& registers() = 0;
+  virtual size_t vector_size() const = 0;
+  virtual void read_vectors(VectorImage image) = 0;
+  virtual void write_vectors(std::span<const std::byte> image) = 0;
+
+  // Runs until exactly `limit` more instructions are done or something else stops it first.
+  virtual Stop run(uint64_t limit) = 0;
+
+  // Guest instructions executed through this engine since it was made.
+  virtual uint64_t executed() const = 0;
+
+  // After StopReason::input: the instruction is done with this result and counted.
+  // rax, rbx, rcx, rdx are written as the instruction does; `carry` is for rdrand and rdseed.
+  struct InputResult {
+    uint64_t rax = 0, rbx = 0, rcx = 0, rdx = 0;
+    bool carry = false;
+  };
+  virtual InputResult execute_input() = 0; // really executes it, on this CPU
+  virtual void finish_input(const InputResult& result) = 0;
+
+  // Stop before the instruction at this address, every time.
+  virtual void add_stop(GuestAddr address) = 0;
+  virtual void remove_stop(GuestAddr address) = 0;
+
+  // Stop before any instruction that touches one of these ranges. The instruction itself is executed by the
+  // next run().
+  virtual void add_watch(GuestAddr address, uint64_t size, bool reads, bool writes) = 0;
+  virtual void clear_watches() = 0;
+
+  // Guest code in this range changed or went away.
+  virtual void invalidate(GuestAddr begin, uint64_t size) = 0;
+
+  // Makes run() return soon, at an instruction boundary. May be called from a signal handler.
+  virtual void interrupt() = 0;
+
+  // To be called first by the owner's handler of SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGTRAP. True: the
+  // signal came from guest code, and run() will return StopReason::fault with the guest's exact state.
+  virtual bool handle_signal(int signal, siginfo_t* info, void* ucontext) = 0;
+
+  virtual const Statistics& statistics() const = 0;
+};
+
+} // namespace rdb::engine

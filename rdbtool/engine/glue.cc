@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The guest's stack is never pushed to: flags travel over the host's stack, which is switched to first.
+// Vector registers are moved one by one where 16 ymm registers are all there is (5 ns), else by xsave (190
+// ns).
+#include "rdbtool/engine/glue.h"
+
+namespace rdb::engine {
+namespace {
+
+// One instruction with a rip-relative operand: `opcode` up to ModRM, the ModRM reg field, the variable.
+void with_slot(Emitter& emit, std::initializer_list<uint8_t> opcode, uint8_t reg_field, const void* slot) {
+  for (uint8_t b : opcode)
+    emit.byte(b);
+  emit.byte(static_cast<uint8_t>(reg_field << 3 | 5));
+  emit.u32(static_cast<uint32_t>(static_cast<const uint8_t*>(slot) - (emit.here() + 4)));
+}
+
+void code(Emitter& emit, std::initializer_list<uint8_t> bytes) {
+  for (uint8_t b : bytes)
+    emit.byte(b);
+}
+
+void save_vectors(Emitter& emit, State& state, const Cpu& cpu) {
+  with_slot(emit, {0x0F, 0xAE}, 3, &state.mxcsr_guest); // stmxcsr
+  if (cpu.avx512) {
+    emit.mov_imm64(RAX, cpu.xcr0 & ~3ull);
+    emit.mov_imm64(RDX, 0);
+    // The legacy SSE part too, but x87 is left where it is.
+    code(emit, {0x83, 0xC8, 0x02});                           // or eax, 2
+    with_slot(emit, {0x48, 0x0F, 0xAE}, 4, state.xsave_area); // xsave64
+    code(emit, {0xC5, 0xF8, 0x77});                           // vzeroupper
+  } else {
+    for (uint8_t i = 0; i < 16; ++i) {
+      // vmovdqu [ymm_i], ymm_i, or movups where there is no AVX
+      if (cpu.avx)
+        with_slot(emit, {0xC5, static_cast<uint8_t>(i < 8 ? 0xFE : 0x7E), 0x7F}, i & 7, state.ymm[i]);
+      else if (i < 8)
+        with_slot(emit, {0x0F, 0x11}, i, state.ymm[i]);
+      else
+        with_slot(emit, {0x44, 0x0F, 0x11}, i & 7, state.ymm[i]);
+    }
+    if (cpu.avx) code(emit, {0xC5, 0xF8, 0x77}); // vzeroupper
+  }
+  with_slot(emit, {0x0F, 0xAE}, 2, &state.mxcsr_host); // ldmxcsr
+}
+
+void load_vectors(Emitter& emit, State& state, const Cpu& cpu) {
+  if (cpu.avx512) {
+    emit.mov_imm64(RAX, (cpu.xcr0 & ~3ull) | 2);
+    emit.mov_imm64(RDX, 0);
+    with_slot(emit, {0x48, 0x0F, 0xAE}, 5, state.xsave_area); // xrstor64
+  } else {
+    for (uint8_t i = 0; i < 16; ++i) {
+      if (cpu.avx)
+        with_slot(emit, {0xC5, static_cast<uint8_t>(i < 8 ? 0xFE : 0x7E), 0x6F}, i & 7, state.ymm[i]);
+      else if (i < 8)
+        with_slot(emit, {0x0F, 0x10}, i, state.ymm[i]);
+      else
+        with_slot(emit, {0x44, 0x0F, 0x10}, i & 7, state.ymm[i]);
+    }
+  }
+  with_slot(emit, {0x0F, 0xAE}, 2, &state.mxcsr_guest); // ldmxcsr
+}
+
+} // namespace
+
+Glue emit_glue(Emitter& emit, State& state, const Cpu& cpu, uint32_t miss_exit) {
+  Glue glue;
+  Registers& regs = state.registers;
+
+  glue.enter = reinterpret_cast<void (*)()>(emit.here());
+  code(emit, {0x55, 0x53, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57}); // push rbp rbx r12 r13 r14 r15
+  emit.store(&state.host_rsp, RSP);
+  code(emit, {0xF3, 0x48, 0x0F, 0xAE, 0xC0}); // rdfsbase rax
+  emit.store(&state.host_fs, RAX);
+  load_vectors(emit, state, cpu);
+  emit.load(RAX, &regs.fs_base);
+  code(emit, {0xF3, 0x48, 0x0F, 0xAE, 0xD0}); // wrfsbase rax
+  emit.push_slot(&regs.rflags);
+  code(emit, {0x9D}); // popfq
+  for (int i = 0; i < 16; ++i)
+    if (i != RSP) emit.load(static_cast<Gpr>(i), &regs.gpr[i]);
+  emit.load(RSP, &regs.gpr[RSP]);
+  with_slot(emit, {0xFF}, 4, &state.resume); // jmp [resume]
+
+  glue.leave = emit.here();
+  emit.store(&regs.gpr[RSP], RSP);
+  emit.load(RSP, &state.host_rsp);
+  code(emit, {0x9C});                       // pushfq
+  with_slot(emit, {0x8F}, 0, &regs.rflags); // pop [rflags]
+  for (int i = 0; i < 16; ++i)
+    if (i != RSP) emit.store(&regs.gpr[i], static_cast<Gpr>(i));
+  code(emit, {0xF3, 0x48, 0x0F, 0xAE, 0xC0}); // rdfsbase rax
+  emit.store(&regs.fs_base, RAX);
+  emit.load(RAX, &state.host_fs);
+  code(emit, {0xF3, 0x48, 0x0F, 0xAE, 0xD0}); // wrfsbase rax
+  save_vectors(emit, state, cpu);
+  code(emit, {0xFC});                                                       // cld
+  code(emit, {0x41, 0x5F, 0x41, 0x5E, 0x41, 0x5D, 0x41, 0x5C, 0x5B, 0x5D}); // pop r15 r14 r13 r12 rbx rbp
+  code(emit, {0xC3});
+
+  glue.indirect_miss = emit.here();
+  emit.store(&state.indirect_target, RCX);
+  emit.load(RCX, &state.spill_rcx);
+  emit.load(RAX, &state.spill_rax);
+  emit.store_imm32(&state.exit_number, miss_exit);
+  emit.jmp_to(glue.leave);
+  return glue;
+}
+
+} // namespace rdb::engine

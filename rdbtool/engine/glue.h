@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The few routines between host and translated code, written into the code cache when it is made.
+#pragma once
+
+#include "rdbtool/engine/cpu.h"
+#include "rdbtool/engine/emit.h"
+#include "rdbtool/engine/state.h"
+
+namespace rdb::engine {
+
+struct Glue {
+  void (*enter)() = nullptr;        // loads the guest's registers and jumps to State::resume
+  uint8_t* leave = nullptr;         // saves the guest's registers and returns from enter()
+  uint8_t* indirect_miss = nullptr; // rcx holds a guest address that the indirect table does not have
+};
+
+// `miss_exit` is the exit number that tells the host of an indirect miss.
+Glue emit_glue(Emitter& emit, State& state, const Cpu& cpu, uint32_t miss_exit);
+
+} // namespace rdb::engine

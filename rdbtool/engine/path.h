@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Chooses what to translate: the straight code at an address, or one instruction of it.
+#pragma once
+
+#include "rdbtool/engine/translate.h"
+
+#include <unordered_set>
+#include <vector>
+
+namespace rdb::engine {
+
+using StopSet = std::unordered_set<uint64_t>;
+
+struct Path {
+  std::vector<PathStep> steps;
+  PathEnd end = PathEnd::goes_on;
+  // No instruction could be fetched: the first address that cannot be executed.
+  uint64_t fault_address = 0;
+};
+
+// The basic block at pc, at most `most` instructions, ending before addresses in `stops` (the first
+// instruction is taken in any case).
+void find_basic(GuestMemory& memory, const StopSet& stops, uint64_t pc, size_t most, Path& out);
+
+} // namespace rdb::engine

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What translated code and the host share: the loaded guest thread's registers, the instruction budget and
+// the spill slots. It lies at the start of the code cache, within rip-relative reach of all translated code,
+// so that neither FS nor GS is needed to find it: both segments are the guest's own.
+#pragma once
+
+#include "rdbtool/engine/engine.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rdb::engine {
+
+inline constexpr size_t kIndirectSlots = 65536;
+
+struct State {
+  // Touched by nearly every block: one cache line.
+  alignas(64) int64_t budget = 0; // instructions left; negative ends the run
+  uint64_t spill_rcx = 0;
+  uint64_t spill_rax = 0;
+  uint64_t spill_scratch = 0;
+  uint64_t indirect_target = 0;
+  uint32_t exit_number = 0;
+  uint32_t mxcsr_guest = 0x1F80;
+  uint64_t resume = 0;
+
+  alignas(64) Registers registers;
+  uint64_t host_rsp = 0;
+  uint64_t host_fs = 0;
+  uint32_t mxcsr_host = 0x1F80;
+  alignas(64) std::byte ymm[16][32] = {};
+  // Only used where the CPU has more vector state than 16 ymm registers.
+  alignas(64) std::byte xsave_area[16384] = {};
+};
+
+} // namespace rdb::engine

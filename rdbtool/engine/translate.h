@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Turns a path through guest code into a block of the code cache.
+#pragma once
+
+#include "rdbtool/engine/code_cache.h"
+
+#include <span>
+
+namespace rdb::engine {
+
+// One instruction of a path and where the path goes after it.
+struct PathStep {
+  Instruction instruction;
+  uint64_t next = 0;
+};
+
+// Why a path ends behind its last instruction, where that instruction does not end it by itself.
+enum class PathEnd : uint8_t {
+  goes_on, // at the last step's `next`
+  stop,    // before an address at which a stop is requested: `next`
+};
+
+// A path is not empty. Only its last instruction may be of a kind that needs the host.
+Block& translate(CodeCache& cache, std::span<const PathStep> path, Flavour flavour, PathEnd end);
+
+} // namespace rdb::engine

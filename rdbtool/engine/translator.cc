@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The loop between guest and host. An exact stop after N instructions is made of two parts: full speed with a
+// budget that ends a little before N, then single steps.
+#include "rdbtool/engine/translator.h"
+
+#include "rdbtool/base/error.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cpuid.h>
+#include <immintrin.h>
+#include <ucontext.h>
+
+namespace rdb::engine {
+namespace {
+
+constexpr size_t kLongestBasic = 48;
+constexpr size_t kLongestTrace = 128;
+constexpr size_t kUnrolledTrace = 64;
+constexpr size_t kShortTrace = 16; // shorter ones do not stop at another trace's head
+
+// Full-speed code may run past its budget by at most a trace; the rest of a limit is stepped.
+constexpr uint64_t kSlack = 2 * kLongestTrace;
+// Below 2^32, so that a budget that is not negative has an upper half of zero.
+constexpr int64_t kLargestBudget = 1ll << 31;
+// interrupt() takes this from the budget; recognisable, since no budget is ever so negative by itself.
+constexpr int64_t kInterruptBias = 1ll << 40;
+
+int64_t without_bias(int64_t budget) {
+  if (budget >= -kInterruptBias / 2) return budget;
+  int64_t times = (-budget + kInterruptBias / 2) / kInterruptBias;
+  return budget + times * kInterruptBias;
+}
+
+uint64_t nanoseconds() {
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+} // namespace
+
+Translator::Translator(GuestMemory& memory, const TranslatorOptions& options)
+    : memory_(memory), options_(options),
+      cache_(options.cache_place, options.cache_size, options.table_place), state_(cache_.state()) {}
+
+Stop Translator::run(uint64_t limit) {
+  Stop stop;
+  run_target_ = limit > UINT64_MAX - executed_ ? UINT64_MAX : executed_ + limit;
+  first_ = true;
+  pending_link_ = 0;
+  for (;;) {
+    if (!must_step_) {
+      if (interrupted_) {
+        interrupted_ = false;
+        stop.reason = StopReason::interrupted;
+        return stop;
+      }
+      if (executed_ >= run_target_) {
+        stop.reason = StopReason::limit;
+        return stop;
+      }
+    }
+    if (advance(stop) == Next::stop) return stop;
+  }
+}
+
+Translator::Next Translator::advance(Stop& stop) {
+  uint64_t pc = state_.registers.rip;
+  bool at_stop = !stops_.empty() && stops_.count(pc);
+  if (at_stop && !first_) {
+    stop.reason = StopReason::address;
+    return Next::stop;
+  }
+  uint64_t remaining = run_target_ - executed_;
+  if (must_step_ || at_stop || options_.step_only || !watches_.empty() || remaining <= kSlack) {
+    pending_link_ = 0;
+    return step(stop);
+  }
+  first_ = false;
+  if (cache_.make_room()) pending_link_ = 0;
+  Block* block = block_for(pc, remaining);
+  if (block == nullptr) {
+    pending_link_ = 0;
+    if (hot_.count(pc)) return record_trace(stop);
+    return no_code(stop);
+  }
+  if (pending_link_ != 0) {
+    cache_.link(pending_link_, *block);
+    pending_link_ = 0;
+  } else if (pending_indirect_) {
+    cache_.publish_indirect(*block);
+  }
+  pending_indirect_ = false;
+  enter(block->entry, budget_for(remaining), 0);
+  return take_exit(stop, state_.exit_number);
+}
+
+int64_t Translator::budget_for(uint64_t remaining) const {
+  return static_cast<int64_t>(std::min<uint64_t>(remaining - kSlack, kLargestBudget));
+}
+
+// Runs translated code from `place` until it comes back.
+void Translator::enter(uint8_t* place, int64_t budget, int64_t already_charged) {
+  Registers& regs = state_.registers;
+  if (regs.gs_base != loaded_gs_) {
+    asm volatile("wrgsbase %0" : : "r"(regs.gs_base));
+    loaded_gs_ = regs.gs_base;
+  }
+  state_.resume = reinterpret_cast<uint64_t>(place);
+  budget_set_ = budget;
+  state_.budget = budget - already_charged;
+  // From here on interrupt() takes effect through the budget.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (interrupted_) state_.budget -= kInterruptBias;
+  ++statistics_.host_entries;
+  cache_.glue().enter();
+  asm volatile("rdgsbase %0" : "=r"(loaded_gs_));
+  regs.gs_base = loaded_gs_;
+}
+
+Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
+  Registers& regs = state_.registers;
+  for (;;) {
+    const Exit& exit = cache_.exit(number);
+    int owed = number == kExitFault ? fault_owed_ : exit.owed;
+    executed_ += static_cast<uint64_t>(budget_set_ - without_bias(state_.budget) + owed);
+    if (number == kExitFault) {
+      regs.rip = fault_pc_;
+      stop.reason = StopReason::fault;
+      stop.fault = pending_fault_;
+      return Next::stop;
+    }
+    switch (exit.kind) {
+    case ExitKind::direct:
+      regs.rip = exit.target;
+      pending_link_ = exit.branch != nullptr ? number : 0;
+      return Next::go_on;
+    case ExitKind::stop:
+      regs.rip = exit.target;
+      return Next::go_on;
+    case ExitKind::indirect:
+      regs.rip = state_.indirect_target;
+      pending_indirect_ = number == kExitIndirectMiss;
+      ++statistics_.indirect_misses;
+      return Next::go_on;
+    case ExitKind::hot:
+    case ExitKind::limit: {
+      regs.rip = exit.target;
+      if (exit.kind == ExitKind::hot && options_.traces) {
+        hot_.insert(exit.block->pc);
+        cache_.unlink(*exit.block);
+      }
+      uint64_t remaining = run_target_ - executed_;
+      if (interrupted_ || remaining <= 2 * kSlack) {
+        must_step_ = exit.flags_lost;
+        return Next::go_on;
+      }
+      enter(exit.resume, budget_for(remaining), -exit.owed);
+      number = state_.exit_number;
+      continue;
+    }
+    case ExitKind::system_call:
+      regs.rip = exit.target;
+      regs.gpr[RCX] = regs.rip;
+      regs.gpr[R11] = regs.rflags;
+      stop.reason = StopReason::system_call;
+      return Next::stop;
+    case ExitKind::input:
+      regs.rip = exit.target;
+      current_input_ = exit.instruction;
+      stop.reason = StopReason::input;
+      stop.input = exit.instruction.input;
+      return Next::stop;
+    case ExitKind::emulated:
+      regs.rip = exit.target;
+      return emulate(stop, exit.instruction);
+    case ExitKind::invalid:
+      regs.rip = exit.target;
+      return raise(stop, SIGILL, ILL_ILLOPN, exit.target, 6, 0);
+    case ExitKind::refused:
+      regs.rip = exit.target;
+      limit("instruction {} at {:#x} ({})", exit.instruction.refusal, exit.target,
+            disassemble(exit.instruction));
+    }
+  }
+}
+
+Translator::Next Translator::step(Stop& stop) {
+  uint64_t pc = state_.registers.rip;
+  cache_.make_room();
+  Block* block = cache_.find_step(pc);
+  if (block == nullptr) {
+    find_basic(memory_, stops_, pc, 1, path_);
+    if (path_.steps.empty()) return no_code(stop);
+    memory_.watch_code_page(GuestAddr(pc & ~0xFFFull));
+    block = &translate(cache_, path_.steps, Flavour::step, PathEnd::goes_on);
+    ++statistics_.translated;
+  }
+  if (!watches_.empty() && !first_) {
+    find_basic(memory_, stops_, pc, 1, path_);
+    if (!path_.steps.empty() && watched(path_.steps[0].instruction, stop.access)) {
+      stop.reason = StopReason::access;
+      return Next::stop;
+    }
+  }
+  first_ = false;
+  must_step_ = false;
+  // No charge stands in a step block: an interrupt is noticed when it comes back.
+  enter(block->entry, 0, 0);
+  Next next = take_exit(stop, state_.exit_number);
+  pending_link_ = 0;
+  pending_indirect_ = false;
+  return next;
+}
+
+Block* Translator::block_for(uint64_t pc, uint64_t remaining) {
+  if (Block* block = cache_.find(pc)) return block;
+  if (!hot_.empty() && hot_.count(pc)) {
+    if (remaining > 2 * kSlack) return nullptr;
+    hot_.erase(pc); // no room to record a path now: let it become hot again
+  }
+  uint64_t start = nanoseconds();
+  find_basic(memory_, stops_, pc, kLongestBasic, path_);
+  if (path_.steps.empty()) return nullptr;
+  for (const PathStep& s : path_.steps)
+    memory_.watch_code_page(GuestAddr((s.instruction.end() - 1) & ~0xFFFull));
+  memory_.watch_code_page(GuestAddr(pc & ~0xFFFull));
+  Block& block = translate(cache_, path_.steps, Flavour::basic, path_.end);
+  ++statistics_.blocks;
+  statistics_.translated += path_.steps.size();
+  statistics_.translate_ns += nanoseconds() - start;
+  return &block;
+}
+
+// The guest goes where it must not: the fault that the kernel would raise for the fetch.
+Translator::Next Translator::no_code(Stop& stop) {
+  uint64_t address = path_.fault_address;
+  uint8_t probe;
+  bool mapped = memory_.read(GuestAddr(address), &probe, 1) == 1;
+  return raise(stop, SIGSEGV, mapped ? SEGV_ACCERR : SEGV_MAPERR, address, 14, mapped ? 0x15 : 0x14);
+}
+
+Translator::Next Translator::raise(Stop& stop, int signal, int code, uint64_t address, uint64_t trap,
+                                   uint64_t error) {
+  stop.reason = StopReason::fault;
+  stop.fault = {};
+  stop.fault.signal = signal;
+  stop.fault.info.si_signo = signal;
+  stop.fault.info.si_code = code;
+  stop.fault.info.si_addr = reinterpret_cast<void*>(address);
+  stop.fault.trap_number = trap;
+  stop.fault.error_code = error;
+  return Next::stop;
+}
+
+// Steps along the path that the guest takes from a hot block, and translates it as one piece.
+Translator::Next Translator::record_trace(Stop& stop) {
+  uint64_t head = state_.registers.rip;
+  std::vector<PathStep> trace;
+  std::vector<uint64_t> returns; // addresses behind calls that the trace has gone into
+  Path one;
+  bool loops = false;
+  while (trace.size() < kLongestTrace) {
+    uint64_t pc = state_.registers.rip;
+    if (interrupted_ || (!stops_.empty() && stops_.count(pc))) break;
+    find_basic(memory_, stops_, pc, 1, one);
+    if (one.steps.empty()) break;
+    const Instruction& instruction = one.steps[0].instruction;
+    if (instruction.kind >= Kind::system_call) break;
+    Next next = step(stop);
+    if (next == Next::stop) return next; // a fault: the path is not worth keeping
+    uint64_t after = state_.registers.rip;
+    trace.push_back({instruction, after});
+    if (after == head) {
+      loops = true;
+      break;
+    }
+    if (instruction.kind == Kind::plain) {
+      if (after == pc) break;
+      continue;
+    }
+    if (instruction.kind == Kind::call || instruction.kind == Kind::call_indirect)
+      returns.push_back(instruction.end());
+    if (instruction.kind == Kind::ret) {
+      if (returns.empty() || returns.back() != after) break;
+      returns.pop_back();
+    }
+    // Computed jumps have many targets; those of the procedure linkage table have one.
+    if (instruction.kind == Kind::jump_indirect && !instruction.rip_relative) break;
+    Block* there = cache_.find(after);
+    if (there != nullptr && there->flavour == Flavour::trace && trace.size() >= kShortTrace) break;
+    bool seen = false;
+    for (const PathStep& s : trace)
+      seen |= s.instruction.pc == after;
+    if (seen) break;
+  }
+  hot_.erase(head);
+  if (trace.empty()) {
+    // Nothing to gain here: a plain block, which will not be hot again soon.
+    return Next::go_on;
+  }
+  if (loops) {
+    size_t once = trace.size();
+    while (trace.size() + once <= kUnrolledTrace)
+      for (size_t i = 0; i < once; ++i)
+        trace.push_back(trace[i]);
+  }
+  cache_.make_room();
+  uint64_t start = nanoseconds();
+  for (const PathStep& s : trace)
+    memory_.watch_code_page(GuestAddr(s.instruction.pc & ~0xFFFull));
+  translate(cache_, trace, Flavour::trace, PathEnd::goes_on);
+  ++statistics_.traces;
+  statistics_.translated += trace.size();
+  statistics_.translate_ns += nanoseconds() - start;
+  return Next::go_on;
+}
+
+void Translator::add_stop(GuestAddr address) {
+  stops_.insert(address.value);
+  cache_.invalidate(address.value, address.value + 1);
+}
+
+void Translator::remove_stop(GuestAddr address) {
+  stops_.erase(address.value);
+  cache_.invalidate(address.value, address.value + 1);
+}
+
+void Translator::add_watch(GuestAddr address, uint64_t size, bool reads, bool writes) {
+  watches_.push_back({address.value, address.value + size, reads, writes});
+}
+
+void Translator::invalidate(GuestAddr begin, uint64_t size) {
+  if (size == 0) return;
+  cache_.invalidate(begin.value, begin.value + size);
+  ++statistics_.flushes;
+}
+
+void Translator::interrupt() {
+  interrupted_ = true;
+  state_.budget -= kInterruptBias;
+}
+
+bool Translator::handle_signal(int signal, siginfo_t* info, void* ucontext) {
+  auto* context = static_cast<ucontext_t*>(ucontext);
+  greg_t* gregs = context->uc_mcontext.gregs;
+  auto pc = static_cast<uint64_t>(gregs[REG_RIP]);
+  if (!cache_.contains(pc)) return false;
+  Block* block = cache_.block_at(pc);
+  if (block == nullptr || block->map.empty()) return false;
+  auto offset = static_cast<uint32_t>(reinterpret_cast<uint8_t*>(pc) - block->begin);
+  auto after = std::upper_bound(block->map.begin(), block->map.end(), offset,
+                                [](uint32_t o, const MapEntry& e) { return o < e.offset; });
+  if (after == block->map.begin()) return false;
+  const MapEntry& entry = *std::prev(after);
+
+  // Order of Gpr to the order of gregs.
+  static constexpr int kGreg[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+                                    REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+  if (entry.spill & kSpillRcx) gregs[REG_RCX] = static_cast<greg_t>(state_.spill_rcx);
+  if (entry.spill & kSpillRax) gregs[REG_RAX] = static_cast<greg_t>(state_.spill_rax);
+  if (entry.spill & kSpillScratch) gregs[kGreg[entry.scratch]] = static_cast<greg_t>(state_.spill_scratch);
+
+  fault_pc_ = entry.pc;
+  fault_owed_ = entry.owed;
+  pending_fault_.signal = signal;
+  pending_fault_.info = *info;
+  pending_fault_.trap_number = static_cast<uint64_t>(gregs[REG_TRAPNO]);
+  pending_fault_.error_code = static_cast<uint64_t>(gregs[REG_ERR]);
+  // An instruction's own address in siginfo is the guest's, too.
+  if (reinterpret_cast<uint64_t>(info->si_addr) == pc)
+    pending_fault_.info.si_addr = reinterpret_cast<void*>(entry.pc);
+  state_.exit_number = kExitFault;
+  gregs[REG_RIP] = reinterpret_cast<greg_t>(cache_.glue().leave);
+  return true;
+}
+
+const Statistics& Translator::statistics() const {
+  statistics_.cache_bytes = cache_.used();
+  statistics_.peak_cache_bytes = cache_.peak();
+  return statistics_;
+}
+
+Engine::InputResult Translator::execute_input() {
+  InputResult result;
+  const Registers& regs = state_.registers;
+  uint32_t a = 0, b = 0, c = 0, d = 0;
+  unsigned long long wide = 0;
+  switch (current_input_.input) {
+  case InputKind::rdtsc:
+    asm volatile("rdtsc" : "=a"(a), "=d"(d));
+    break;
+  case InputKind::rdtscp:
+    asm volatile("rdtscp" : "=a"(a), "=d"(d), "=c"(c));
+    break;
+  case InputKind::cpuid:
+    __cpuid_count(static_cast<uint32_t>(regs.gpr[RAX]), static_cast<uint32_t>(regs.gpr[RCX]), a, b, c, d);
+    break;
+  case InputKind::xgetbv:
+    asm volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(static_cast<uint32_t>(regs.gpr[RCX])));
+    break;
+  case InputKind::rdrand:
+    asm volatile("rdrand %0; setc %1" : "=r"(wide), "=qm"(result.carry));
+    result.rax = wide;
+    return result;
+  case InputKind::rdseed:
+    asm volatile("rdseed %0; setc %1" : "=r"(wide), "=qm"(result.carry));
+    result.rax = wide;
+    return result;
+  case InputKind::rdpid:
+    asm volatile("rdpid %0" : "=r"(wide));
+    result.rax = wide;
+    return result;
+  case InputKind::none:
+    bug("no input instruction is waiting");
+  }
+  result.rax = a;
+  result.rbx = b;
+  result.rcx = c;
+  result.rdx = d;
+  return result;
+}
+
+void Translator::finish_input(const InputResult& result) {
+  Registers& regs = state_.registers;
+  constexpr uint64_t kArithmetic = 0x8D5; // OF SF ZF AF PF CF
+  switch (current_input_.input) {
+  case InputKind::cpuid:
+    regs.gpr[RBX] = result.rbx;
+    [[fallthrough]];
+  case InputKind::rdtscp:
+    regs.gpr[RCX] = result.rcx;
+    [[fallthrough]];
+  case InputKind::rdtsc:
+  case InputKind::xgetbv:
+    regs.gpr[RAX] = result.rax;
+    regs.gpr[RDX] = result.rdx;
+    break;
+  case InputKind::rdrand:
+  case InputKind::rdseed:
+    regs.rflags = (regs.rflags & ~kArithmetic) | (result.carry ? 1 : 0);
+    [[fallthrough]];
+  case InputKind::rdpid: {
+    uint8_t modrm = current_input_.bytes[current_input_.modrm_offset];
+    uint64_t& destination = regs.gpr[(modrm & 7) | (current_input_.rex & 1) << 3];
+    if (current_input_.input == InputKind::rdpid || current_input_.rex & 8)
+      destination = result.rax;
+    else if (current_input_.operand16)
+      destination = (destination & ~0xFFFFull) | (result.rax & 0xFFFF);
+    else
+      destination = static_cast<uint32_t>(result.rax);
+    break;
+  }
+  case InputKind::none:
+    bug("no input instruction is waiting");
+  }
+  regs.rip = current_input_.end();
+  ++executed_;
+  current_input_ = {};
+}
+
+} // namespace rdb::engine

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The engine that rdb comes with: a copying translator. Guest code is never executed in place, only copies of
+// it in the code cache, with an exact count of guest instructions kept inline. Basic blocks first; those that
+// are used often become heads of traces, recorded by stepping along the path the guest really takes.
+#pragma once
+
+#include "rdbtool/engine/code_cache.h"
+#include "rdbtool/engine/path.h"
+
+#include <atomic>
+#include <unordered_set>
+
+namespace rdb::engine {
+
+struct TranslatorOptions {
+  uint64_t cache_place = 0;
+  size_t cache_size = 256u << 20;
+  uint64_t table_place = 0; // below 2 GiB
+  bool traces = true;
+  bool step_only = false; // one instruction at a time: the oracle
+};
+
+class Translator final : public Engine {
+public:
+  Translator(GuestMemory& memory, const TranslatorOptions& options);
+
+  Registers& registers() override { return state_.registers; }
+  size_t vector_size() const override { return cpu().xsave_size; }
+  void read_vectors(VectorImage image) override;
+  void write_vectors(std::span<const std::byte> image) override;
+  Stop run(uint64_t limit) override;
+  uint64_t executed() const override { return executed_; }
+  InputResult execute_input() override;
+  void finish_input(const InputResult& result) override;
+  void add_stop(GuestAddr address) override;
+  void remove_stop(GuestAddr address) override;
+  void add_watch(GuestAddr address, uint64_t size, bool reads, bool writes) override;
+  void clear_watches() override { watches_.clear(); }
+  void invalidate(GuestAddr begin, uint64_t size) override;
+  void interrupt() override;
+  bool handle_signal(int signal, siginfo_t* info, void* ucontext) override;
+  const Statistics& statistics() const override;
+
+  const State& state() const { return state_; }
+  // Host addresses of the code cache, for those who must keep it out of the guest's sight.
+  bool owns(uint64_t address) const { return cache_.contains(address); }
+
+private:
+  // What to do after an event: go on, or return to the caller of run().
+  enum class Next : uint8_t { go_on, stop };
+
+  Next advance(Stop& stop);
+  Next take_exit(Stop& stop, uint32_t number);
+  Next step(Stop& stop);
+  Next no_code(Stop& stop);
+  Next emulate(Stop& stop, const Instruction& instruction);
+  Next emulate_xsave(Stop& stop, const Instruction& instruction);
+  Next raise(Stop& stop, int signal, int code, uint64_t address, uint64_t trap, uint64_t error);
+  Next store_emulated(Stop& stop, const Instruction& instruction, uint64_t address, const void* bytes,
+                      size_t size);
+  bool watched(const Instruction& instruction, Access& access);
+
+  // Null: a trace is to be recorded from here, or there is no code.
+  Block* block_for(uint64_t pc, uint64_t remaining);
+  int64_t budget_for(uint64_t remaining) const;
+  Next record_trace(Stop& stop);
+  void enter(uint8_t* place, int64_t budget, int64_t already_charged);
+  // The guest pc for a code cache address that the x87 unit remembers; others are returned as they are.
+  uint64_t guest_instruction_pointer(uint64_t address);
+  uint32_t guest_instruction_pointer_low(uint32_t address);
+
+  GuestMemory& memory_;
+  TranslatorOptions options_;
+  CodeCache cache_;
+  State& state_;
+  uint64_t executed_ = 0;
+  int64_t budget_set_ = 0;
+  volatile bool interrupted_ = false;
+  bool must_step_ = false; // the flags are stale until one more instruction is done
+  bool first_ = false;     // nothing was executed since run() began: stops and watches here are passed
+  bool pending_indirect_ = false;
+  uint32_t pending_link_ = 0; // a direct exit to be linked to whatever is entered next
+  uint64_t run_target_ = 0;
+  uint64_t loaded_gs_ = 0;
+  Instruction current_input_; // the instruction that run() stopped before
+  Fault pending_fault_;
+  uint64_t fault_pc_ = 0;
+  int fault_owed_ = 0;
+  StopSet stops_;
+  std::unordered_set<uint64_t> hot_;
+  struct Watch {
+    uint64_t begin, end;
+    bool reads, writes;
+  };
+  std::vector<Watch> watches_;
+  Path path_;
+  mutable Statistics statistics_;
+};
+
+} // namespace rdb::engine

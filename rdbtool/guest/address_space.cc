@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/guest/address_space.h"
+
+#include "rdbtool/base/error.h"
+#include "rdbtool/guest/raw_syscall.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <linux/limits.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace rdb::guest {
+namespace {
+
+constexpr int kKeptFlags = MAP_SHARED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN;
+// Images up to this size go into the window beside the code cache.
+constexpr uint64_t kLargestImage = 512u << 20;
+
+int host_protection(int guest) {
+  int result = guest & (PROT_READ | PROT_WRITE);
+  if (guest & PROT_EXEC) result |= PROT_READ; // the translator reads it
+  return result;
+}
+
+} // namespace
+
+AddressSpace::AddressSpace(const Layout& layout) : layout_(layout) {}
+
+bool AddressSpace::in_guest_range(uint64_t begin, uint64_t end) const {
+  if (begin > end) return false;
+  if (begin >= kLowBegin && end <= kLowEnd) return true;
+  if (begin < kHighBegin || end > kHighEnd) return false;
+  return end <= layout_.cache || begin >= layout_.cache + kCacheSize;
+}
+
+const Mapping* AddressSpace::find(uint64_t address) const {
+  auto after = mappings_.upper_bound(address);
+  if (after == mappings_.begin()) return nullptr;
+  const Mapping& mapping = std::prev(after)->second;
+  return address < mapping.end ? &mapping : nullptr;
+}
+
+// The highest free range of this length in [low, high), 0 if none.
+uint64_t AddressSpace::find_gap(uint64_t low, uint64_t high, uint64_t length) const {
+  uint64_t end = high;
+  auto it = mappings_.lower_bound(high);
+  while (true) {
+    uint64_t floor = low;
+    if (it != mappings_.begin()) {
+      --it;
+      floor = std::max(low, it->second.end);
+    } else if (end >= low + length) {
+      return end - length;
+    } else {
+      return 0;
+    }
+    if (end >= floor + length && end > floor) return end - length;
+    end = std::min(end, it->second.begin);
+    if (end <= low) return 0;
+  }
+}
+
+uint64_t AddressSpace::place_image(uint64_t size) {
+  return find_gap(layout_.window, layout_.window + kImageSpan, page_up(size));
+}
+
+// Removes [begin, end) from the map, splitting what crosses it.
+void AddressSpace::carve(uint64_t begin, uint64_t end) {
+  auto it = mappings_.upper_bound(begin);
+  if (it != mappings_.begin()) --it;
+  while (it != mappings_.end() && it->second.begin < end) {
+    Mapping mapping = it->second;
+    if (mapping.end <= begin) {
+      ++it;
+      continue;
+    }
+    it = mappings_.erase(it);
+    if (mapping.begin < begin) {
+      Mapping left = mapping;
+      left.end = begin;
+      mappings_[left.begin] = left;
+    }
+    if (mapping.end > end) {
+      Mapping right = mapping;
+      right.begin = end;
+      right.offset += end - mapping.begin;
+      mappings_[right.begin] = right;
+      it = mappings_.upper_bound(end);
+    }
+  }
+}
+
+void AddressSpace::insert(const Mapping& mapping) {
+  carve(mapping.begin, mapping.end);
+  mappings_[mapping.begin] = mapping;
+}
+
+void AddressSpace::stale(uint64_t begin, uint64_t end) {
+  if (begin >= end) return;
+  if ((end - begin) / kPage > watched_pages_.size()) {
+    std::erase_if(watched_pages_, [&](uint64_t page) { return page >= begin && page < end; });
+    std::erase_if(code_pages_, [&](uint64_t page) { return page >= begin && page < end; });
+  } else {
+    for (uint64_t page = begin; page < end; page += kPage) {
+      watched_pages_.erase(page);
+      code_pages_.erase(page);
+    }
+  }
+  if (code_changed_) code_changed_(GuestAddr(begin), end - begin);
+}
+
+int64_t AddressSpace::mmap(uint64_t address, uint64_t length, int protection, int flags, int fd,
+                           uint64_t offset) {
+  if (length == 0) return -EINVAL;
+  uint64_t size = page_up(length);
+  if (size < length) return -ENOMEM;
+  bool fixed = flags & (MAP_FIXED | MAP_FIXED_NOREPLACE);
+  uint64_t place = 0;
+  if (fixed) {
+    if (address & (kPage - 1)) return -EINVAL;
+    if (address < kLowBegin) return -EPERM;
+    if (!in_guest_range(address, address + size)) return -ENOMEM;
+    place = address;
+    if (flags & MAP_FIXED_NOREPLACE) {
+      auto it = mappings_.lower_bound(place + size);
+      if (it != mappings_.begin() && std::prev(it)->second.end > place) return -EEXIST;
+    }
+  } else {
+    uint64_t hint = page_down(address);
+    if (hint != 0 && in_guest_range(hint, hint + size)) {
+      auto it = mappings_.lower_bound(hint + size);
+      if (it == mappings_.begin() || std::prev(it)->second.end <= hint) place = hint;
+    }
+    if (place == 0 && flags & MAP_32BIT) {
+      place = find_gap(0x40000000, kLowEnd, size);
+    } else if (place == 0) {
+      bool image = !(flags & MAP_ANONYMOUS) && flags & MAP_PRIVATE && size <= kLargestImage;
+      if (image) place = place_image(size);
+      if (place == 0) place = find_gap(kHighBegin, layout_.mmap_top, size);
+    }
+    if (place == 0) return -ENOMEM;
+  }
+  int real_flags = (flags & ~(MAP_FIXED_NOREPLACE | MAP_32BIT | MAP_GROWSDOWN)) | MAP_FIXED;
+  int64_t result = raw_syscall(SYS_mmap, static_cast<int64_t>(place), static_cast<int64_t>(length),
+                               host_protection(protection), real_flags, fd, static_cast<int64_t>(offset));
+  if (result < 0) return result;
+  Mapping mapping;
+  mapping.begin = place;
+  mapping.end = place + size;
+  mapping.protection = protection & (PROT_READ | PROT_WRITE | PROT_EXEC);
+  mapping.flags = flags & kKeptFlags;
+  if (!(flags & MAP_ANONYMOUS)) {
+    struct stat info;
+    if (fstat(fd, &info) == 0) {
+      mapping.device = info.st_dev;
+      mapping.inode = info.st_ino;
+    }
+    mapping.offset = offset;
+    char link[64];
+    char path[PATH_MAX];
+    std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, sizeof path);
+    if (n > 0) mapping.name.assign(path, static_cast<size_t>(n));
+  }
+  insert(mapping);
+  stale(mapping.begin, mapping.end);
+  return static_cast<int64_t>(place);
+}
+
+int64_t AddressSpace::munmap(uint64_t address, uint64_t length) {
+  uint64_t size = page_up(length);
+  if (address & (kPage - 1) || length == 0 || size < length) return -EINVAL;
+  if (!in_guest_range(address, address + size)) {
+    // Unmapping what was never mapped succeeds; the host's own memory is not there for the guest.
+    return address + size < address || address + size > 0x7FFFFFFFF000 ? -EINVAL : 0;
+  }
+  int64_t result = raw_syscall(SYS_munmap, static_cast<int64_t>(address), static_cast<int64_t>(size));
+  if (result < 0) return result;
+  carve(address, address + size);
+  stale(address, address + size);
+  return 0;
+}
+
+int64_t AddressSpace::mprotect(uint64_t address, uint64_t length, int protection) {
+  uint64_t size = page_up(length);
+  if (address & (kPage - 1)) return -EINVAL;
+  if (size == 0) return 0;
+  if (!in_guest_range(address, address + size)) return -ENOMEM;
+  int64_t result = raw_syscall(SYS_mprotect, static_cast<int64_t>(address), static_cast<int64_t>(size),
+                               host_protection(protection));
+  // On failure the kernel may have changed a prefix: only what is mapped without a hole from the start.
+  uint64_t end = address;
+  while (end < address + size) {
+    const Mapping* mapping = find(end);
+    if (mapping == nullptr) break;
+    end = std::min(mapping->end, address + size);
+  }
+  if (result < 0 && result != -ENOMEM) return result;
+  for (uint64_t at = address; at < end;) {
+    Mapping piece = *find(at);
+    uint64_t piece_end = std::min(piece.end, end);
+    piece.offset += at - piece.begin;
+    piece.begin = at;
+    piece.end = piece_end;
+    piece.protection = protection & (PROT_READ | PROT_WRITE | PROT_EXEC);
+    insert(piece);
+    at = piece_end;
+  }
+  stale(address, end);
+  return result;
+}
+
+int64_t AddressSpace::mremap(uint64_t old_address, uint64_t old_size, uint64_t new_size, int flags,
+                             uint64_t new_address) {
+  const Mapping* mapping = find(old_address);
+  if (old_address & (kPage - 1) || new_size == 0) return -EINVAL;
+  if (mapping == nullptr) return -EFAULT;
+  uint64_t old_length = page_up(old_size);
+  uint64_t new_length = page_up(new_size);
+  Mapping moved = *mapping;
+  moved.offset += old_address - moved.begin;
+  uint64_t target = 0;
+  if (flags & MREMAP_FIXED) {
+    if (!in_guest_range(new_address, new_address + new_length)) return -EINVAL;
+    target = new_address;
+  } else {
+    uint64_t grow_end = old_address + new_length;
+    auto next = mappings_.lower_bound(old_address + old_length);
+    bool room = new_length <= old_length || (in_guest_range(old_address, grow_end) &&
+                                             (next == mappings_.end() || next->second.begin >= grow_end));
+    if (room && old_length != 0 && !(flags & MREMAP_DONTUNMAP)) {
+      target = old_address;
+    } else {
+      if (!(flags & MREMAP_MAYMOVE)) return -ENOMEM;
+      target = find_gap(kHighBegin, layout_.mmap_top, new_length);
+      if (target == 0) return -ENOMEM;
+    }
+  }
+  int64_t result;
+  if (target == old_address) {
+    result = raw_syscall(SYS_mremap, static_cast<int64_t>(old_address), static_cast<int64_t>(old_size),
+                         static_cast<int64_t>(new_size), 0, 0);
+  } else {
+    result = raw_syscall(SYS_mremap, static_cast<int64_t>(old_address), static_cast<int64_t>(old_size),
+                         static_cast<int64_t>(new_size), flags | MREMAP_MAYMOVE | MREMAP_FIXED,
+                         static_cast<int64_t>(target));
+  }
+  if (result < 0) return result;
+  if (!(flags & MREMAP_DONTUNMAP)) {
+    carve(old_address, old_address + old_length);
+    stale(old_address, old_address + old_length);
+  }
+  moved.begin = target;
+  moved.end = target + new_length;
+  insert(moved);
+  stale(moved.begin, moved.end);
+  return static_cast<int64_t>(target);
+}
+
+void AddressSpace::set_brk(uint64_t begin) {
+  brk_begin_ = begin;
+  brk_end_ = begin;
+}
+
+int64_t AddressSpace::brk(uint64_t address) {
+  if (address < brk_begin_) return static_cast<int64_t>(brk_end_);
+  uint64_t old_top = page_up(brk_end_);
+  uint64_t new_top = page_up(address);
+  if (new_top > old_top) {
+    int64_t result = mmap(old_top, new_top - old_top, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (result < 0) return static_cast<int64_t>(brk_end_);
+    // One mapping, as the kernel shows it.
+    Mapping heap = *find(old_top);
+    heap.begin = page_down(brk_begin_);
+    heap.name = "[heap]";
+    const Mapping* before = old_top > heap.begin ? find(old_top - 1) : nullptr;
+    if (before != nullptr && before->name == "[heap]" && before->protection == heap.protection)
+      heap.begin = before->begin;
+    else
+      heap.begin = old_top;
+    insert(heap);
+  } else if (new_top < old_top) {
+    munmap(new_top, old_top - new_top);
+  }
+  brk_end_ = address;
+  return static_cast<int64_t>(address);
+}
+
+int64_t AddressSpace::madvise(uint64_t address, uint64_t length, int advice) {
+  if (length != 0 && !in_guest_range(page_down(address), page_up(address + length))) return -ENOMEM;
+  int64_t result =
+      raw_syscall(SYS_madvise, static_cast<int64_t>(address), static_cast<int64_t>(length), advice);
+  if (result == 0 && (advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE))
+    stale(page_down(address), page_up(address + length));
+  return result;
+}
+
+void AddressSpace::name(uint64_t begin, uint64_t end, const std::string& what) {
+  for (auto& [key, mapping] : mappings_)
+    if (mapping.begin >= begin && mapping.end <= end) mapping.name = what;
+}
+
+size_t AddressSpace::read(GuestAddr from, void* to, size_t size) {
+  iovec local{to, size};
+  iovec remote{from.ptr(), size};
+  ssize_t n = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+  if (n == static_cast<ssize_t>(size)) return size;
+  // Page by page: a partial transfer counts whole pages.
+  size_t done = 0;
+  while (done < size) {
+    uint64_t at = from.value + done;
+    size_t part = std::min<size_t>(size - done, kPage - (at & (kPage - 1)));
+    local = {static_cast<char*>(to) + done, part};
+    remote = {reinterpret_cast<void*>(at), part};
+    if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != static_cast<ssize_t>(part)) break;
+    done += part;
+  }
+  return done;
+}
+
+size_t AddressSpace::write(GuestAddr to, const void* from, size_t size) {
+  size_t done = 0;
+  while (done < size) {
+    uint64_t at = to.value + done;
+    size_t part = std::min<size_t>(size - done, kPage - (at & (kPage - 1)));
+    if (code_pages_.count(page_down(at))) release_code_page(GuestAddr(at));
+    iovec local{const_cast<char*>(static_cast<const char*>(from)) + done, part};
+    iovec remote{reinterpret_cast<void*>(at), part};
+    if (process_vm_writev(getpid(), &local, 1, &remote, 1, 0) != static_cast<ssize_t>(part)) break;
+    done += part;
+  }
+  return done;
+}
+
+size_t AddressSpace::executable_bytes(GuestAddr address, size_t wanted) {
+  size_t result = 0;
+  while (result < wanted) {
+    const Mapping* mapping = find(address.value + result);
+    if (mapping == nullptr || !(mapping->protection & PROT_EXEC)) break;
+    result = mapping->end - address.value;
+  }
+  return std::min(result, wanted);
+}
+
+void AddressSpace::watch_code_page(GuestAddr page) {
+  if (!watched_pages_.insert(page.value).second) return;
+  const Mapping* mapping = find(page.value);
+  if (mapping == nullptr || !(mapping->protection & PROT_WRITE)) return;
+  code_pages_.insert(page.value);
+  raw_syscall(SYS_mprotect, static_cast<int64_t>(page.value), kPage, PROT_READ);
+}
+
+bool AddressSpace::release_code_page(GuestAddr address) {
+  uint64_t page = page_down(address.value);
+  if (!code_pages_.erase(page)) return false;
+  watched_pages_.erase(page);
+  const Mapping* mapping = find(page);
+  RDB_CHECK(mapping != nullptr);
+  raw_syscall(SYS_mprotect, static_cast<int64_t>(page), kPage, host_protection(mapping->protection));
+  if (code_changed_) code_changed_(GuestAddr(page), kPage);
+  return true;
+}
+
+bool AddressSpace::release_all_code_pages() {
+  if (code_pages_.empty()) return false;
+  std::unordered_set<uint64_t> pages = code_pages_;
+  for (uint64_t page : pages)
+    release_code_page(GuestAddr(page));
+  return true;
+}
+
+} // namespace rdb::guest

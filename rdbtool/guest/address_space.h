@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The guest's mappings: what the guest believes about them, and how they are really mapped. Guest pages are
+// never executable for the CPU; pages with translated code that the guest may write are kept read-only until
+// it does.
+#pragma once
+
+#include "rdbtool/engine/engine.h"
+#include "rdbtool/guest/layout.h"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_set>
+
+namespace rdb::guest {
+
+struct Mapping {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  int protection = 0; // as the guest asked
+  int flags = 0;      // MAP_SHARED, MAP_PRIVATE, MAP_ANONYMOUS, MAP_GROWSDOWN
+  uint64_t offset = 0;
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  std::string name; // path, or [heap], [stack]
+};
+
+class AddressSpace final : public engine::GuestMemory {
+public:
+  explicit AddressSpace(const Layout& layout);
+
+  // Told of every range whose translations are stale.
+  void on_code_change(std::function<void(GuestAddr, uint64_t)> callback) {
+    code_changed_ = std::move(callback);
+  }
+
+  // The system calls, with the kernel's results (an address or -errno).
+  int64_t mmap(uint64_t address, uint64_t length, int protection, int flags, int fd, uint64_t offset);
+  int64_t munmap(uint64_t address, uint64_t length);
+  int64_t mprotect(uint64_t address, uint64_t length, int protection);
+  int64_t mremap(uint64_t old_address, uint64_t old_size, uint64_t new_size, int flags, uint64_t new_address);
+  int64_t brk(uint64_t address);
+  int64_t madvise(uint64_t address, uint64_t length, int advice);
+
+  void set_brk(uint64_t begin);
+  // A place for an image of this size in the window; 0 if it is full.
+  uint64_t place_image(uint64_t size);
+  void name(uint64_t begin, uint64_t end, const std::string& what);
+
+  // engine::GuestMemory
+  size_t read(GuestAddr from, void* to, size_t size) override;
+  size_t write(GuestAddr to, const void* from, size_t size) override;
+  size_t executable_bytes(GuestAddr address, size_t wanted) override;
+  void watch_code_page(GuestAddr page) override;
+
+  // A write to a page that is read-only only because it has translated code: makes it writable again, forgets
+  // the translations, true.
+  bool release_code_page(GuestAddr address);
+  // Makes all of them writable, before the kernel writes to guest memory. True if there were any.
+  bool release_all_code_pages();
+
+  const Mapping* find(uint64_t address) const;
+  const std::map<uint64_t, Mapping>& mappings() const { return mappings_; }
+  bool in_guest_range(uint64_t begin, uint64_t end) const;
+  const Layout& layout() const { return layout_; }
+
+private:
+  uint64_t find_gap(uint64_t low, uint64_t high, uint64_t length) const;
+  void carve(uint64_t begin, uint64_t end);
+  void insert(const Mapping& mapping);
+  void stale(uint64_t begin, uint64_t end);
+
+  Layout layout_;
+  std::map<uint64_t, Mapping> mappings_;       // by begin
+  std::unordered_set<uint64_t> code_pages_;    // read-only for the CPU, writable for the guest
+  std::unordered_set<uint64_t> watched_pages_; // pages known to need nothing more
+  std::function<void(GuestAddr, uint64_t)> code_changed_;
+  uint64_t brk_begin_ = 0;
+  uint64_t brk_end_ = 0;
+};
+
+} // namespace rdb::guest

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/guest/handover.h"
+
+#include "rdbtool/base/error.h"
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace rdb::guest {
+namespace {
+
+using nlohmann::json;
+
+// Arguments are bytes, JSON is UTF-8: hex keeps them whole.
+std::string to_hex(const std::string& bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string result;
+  for (unsigned char c : bytes) {
+    result += kDigits[c >> 4];
+    result += kDigits[c & 15];
+  }
+  return result;
+}
+
+std::string from_hex(const std::string& text) {
+  auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+  std::string result;
+  for (size_t i = 0; i + 1 < text.size(); i += 2)
+    result += static_cast<char>(digit(text[i]) << 4 | digit(text[i + 1]));
+  return result;
+}
+
+json words(const std::vector<std::string>& list) {
+  json result = json::array();
+  for (const std::string& s : list)
+    result.push_back(to_hex(s));
+  return result;
+}
+
+std::vector<std::string> words(const json& list) {
+  std::vector<std::string> result;
+  for (const json& s : list)
+    result.push_back(from_hex(s.get<std::string>()));
+  return result;
+}
+
+} // namespace
+
+int64_t exec_rdb(const Handover& handover) {
+  json content;
+  content["path"] = to_hex(handover.path);
+  content["argv"] = words(handover.argv);
+  content["environment"] = words(handover.environment);
+  content["seed"] = handover.options.seed;
+  content["randomise"] = handover.options.randomise;
+  content["step_only"] = handover.options.step_only;
+  content["traces"] = handover.options.traces;
+  std::string text = content.dump();
+  int fd = memfd_create("rdb", 0);
+  if (fd < 0) return -errno;
+  if (write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    close(fd);
+    return -ENOMEM;
+  }
+  std::string number = std::to_string(fd);
+  const char* argv[] = {"rdb", kHandoverCommand, number.c_str(), nullptr};
+  const char* environment[] = {nullptr};
+  execve("/proc/self/exe", const_cast<char**>(argv), const_cast<char**>(environment));
+  int error = errno;
+  close(fd);
+  return -error;
+}
+
+Handover receive_handover(int fd) {
+  std::string text;
+  char part[65536];
+  off_t at = 0;
+  for (ssize_t n; (n = pread(fd, part, sizeof part, at)) > 0; at += n)
+    text.append(part, static_cast<size_t>(n));
+  close(fd);
+  Handover result;
+  try {
+    json content = json::parse(text);
+    result.path = from_hex(content.at("path"));
+    result.argv = words(content.at("argv"));
+    result.environment = words(content.at("environment"));
+    result.options.seed = content.at("seed");
+    result.options.randomise = content.at("randomise");
+    result.options.step_only = content.at("step_only");
+    result.options.traces = content.at("traces");
+  } catch (const json::exception& error) {
+    user_error("{} is used by rdb itself, not by hand ({})", kHandoverCommand, error.what());
+  }
+  return result;
+}
+
+} // namespace rdb::guest

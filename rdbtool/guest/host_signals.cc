@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Compiled without stack protector: a handler starts with the guest's FS base.
+#include "rdbtool/guest/host_signals.h"
+
+#include "rdbtool/base/error.h"
+#include "rdbtool/guest/raw_syscall.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+// The range between the test of `pending` and the syscall instruction; a handler that finds the program there
+// moves it to the end.
+extern "C" {
+int64_t rdb_interruptible_syscall(const volatile bool* pending, int64_t number, const int64_t* arguments);
+extern const char rdb_syscall_window_begin[];
+extern const char rdb_syscall_window_end[];
+extern const char rdb_syscall_not_started[];
+}
+
+asm(R"(
+    .text
+    .globl rdb_interruptible_syscall
+    .type rdb_interruptible_syscall, @function
+rdb_interruptible_syscall:
+    mov %rdi, %rcx
+    mov %rsi, %rax
+    mov %rdx, %r11
+    mov 0(%r11), %rdi
+    mov 8(%r11), %rsi
+    mov 16(%r11), %rdx
+    mov 24(%r11), %r10
+    mov 32(%r11), %r8
+    mov 40(%r11), %r9
+    .globl rdb_syscall_window_begin
+rdb_syscall_window_begin:
+    cmpb $0, (%rcx)
+    jne rdb_syscall_not_started
+    .globl rdb_syscall_window_end
+rdb_syscall_window_end:
+    syscall
+    ret
+    .globl rdb_syscall_not_started
+rdb_syscall_not_started:
+    mov $-4096, %rax
+    ret
+    .size rdb_interruptible_syscall, .-rdb_interruptible_syscall
+)");
+
+namespace rdb::guest {
+namespace {
+
+constexpr size_t kSignalStack = 256 * 1024;
+
+engine::Translator* g_translator = nullptr;
+SignalReceiver* g_receiver = nullptr;
+const engine::State* g_state = nullptr;
+
+struct KernelAction {
+  uint64_t handler; // a function, SIG_DFL or SIG_IGN
+  uint64_t flags;
+  void (*restorer)();
+  uint64_t mask;
+};
+
+extern "C" void rdb_sigreturn();
+asm(R"(
+    .text
+    .globl rdb_sigreturn
+rdb_sigreturn:
+    mov $15, %eax
+    syscall
+)");
+
+// Runs `body` with the host's FS base, whatever the interrupted code had.
+template <class Body>
+inline void in_host(void* context, Body body) {
+  auto pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  uint64_t fs;
+  asm volatile("rdfsbase %0" : "=r"(fs));
+  bool in_cache = g_translator->owns(pc);
+  if (in_cache) asm volatile("wrfsbase %0" : : "r"(g_state->host_fs));
+  body();
+  if (in_cache) asm volatile("wrfsbase %0" : : "r"(fs));
+}
+
+void fault_handler(int signal, siginfo_t* info, void* context) {
+  in_host(context, [&] { g_receiver->on_fault(signal, info, context); });
+}
+
+void asynchronous_handler(int signal, siginfo_t* info, void* context) {
+  auto& pc = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
+  in_host(context, [&] { g_receiver->on_asynchronous(signal, info, context); });
+  if (pc >= reinterpret_cast<greg_t>(rdb_syscall_window_begin) &&
+      pc <= reinterpret_cast<greg_t>(rdb_syscall_window_end))
+    pc = reinterpret_cast<greg_t>(rdb_syscall_not_started);
+}
+
+void set_action(int signal, uint64_t handler, uint64_t flags, uint64_t mask) {
+  KernelAction action{handler, flags | 0x04000000 /* SA_RESTORER */, rdb_sigreturn, mask};
+  int64_t result = raw_syscall(SYS_rt_sigaction, signal, reinterpret_cast<int64_t>(&action), 0, 8);
+  if (result < 0) bug("cannot set the action of signal {}", signal);
+}
+
+} // namespace
+
+void install_host_signals(engine::Translator& translator, SignalReceiver& receiver) {
+  g_translator = &translator;
+  g_receiver = &receiver;
+  g_state = &translator.state();
+  void* memory = mmap(nullptr, kSignalStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  RDB_CHECK(memory != MAP_FAILED);
+  stack_t stack{};
+  stack.ss_sp = memory;
+  stack.ss_size = kSignalStack;
+  RDB_CHECK(sigaltstack(&stack, nullptr) == 0);
+  for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS})
+    set_action(signal, reinterpret_cast<uint64_t>(fault_handler), SA_SIGINFO | SA_ONSTACK, ~0ull);
+}
+
+void set_disposition(int signal, Disposition disposition, uint64_t guest_flags) {
+  switch (disposition) {
+  case Disposition::standard:
+    set_action(signal, reinterpret_cast<uint64_t>(SIG_DFL), guest_flags & SA_NOCLDWAIT, 0);
+    return;
+  case Disposition::ignored:
+    set_action(signal, reinterpret_cast<uint64_t>(SIG_IGN), guest_flags & SA_NOCLDWAIT, 0);
+    return;
+  case Disposition::received: {
+    uint64_t kept = guest_flags & (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT);
+    set_action(signal, reinterpret_cast<uint64_t>(asynchronous_handler), kept | SA_SIGINFO | SA_ONSTACK,
+               ~kSynchronousSignals);
+    return;
+  }
+  }
+}
+
+int64_t interruptible_syscall(const volatile bool* pending, int64_t number, const int64_t arguments[6]) {
+  return rdb_interruptible_syscall(pending, number, arguments);
+}
+
+} // namespace rdb::guest

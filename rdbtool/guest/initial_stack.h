@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The stack as a new program finds it: strings, environment, auxiliary vector, argument count.
+#pragma once
+
+#include "rdbtool/guest/elf_image.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace rdb::guest {
+
+struct InitialStack {
+  const std::vector<std::string>& argv;
+  const std::vector<std::string>& environment;
+  std::string exec_name; // AT_EXECFN: the path given to exec
+  const Image& program;
+  const Image* interpreter = nullptr;
+  std::array<uint8_t, 16> random = {}; // AT_RANDOM
+};
+
+// Maps the stack and fills it; the initial stack pointer.
+uint64_t build_stack(AddressSpace& space, const InitialStack& content);
+
+} // namespace rdb::guest

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/guest/signal_frame.h"
+
+#include "rdbtool/engine/cpu.h"
+
+#include <cstring>
+#include <vector>
+
+namespace rdb::guest {
+namespace {
+
+using engine::RAX;
+using engine::RDI;
+using engine::RDX;
+using engine::RSI;
+using engine::RSP;
+
+// arch/x86/include/uapi/asm/sigcontext.h and ucontext.h
+struct SigContext {
+  uint64_t r8, r9, r10, r11, r12, r13, r14, r15;
+  uint64_t di, si, bp, bx, dx, ax, cx, sp, ip, flags;
+  uint16_t cs, gs, fs, ss;
+  uint64_t err, trapno, oldmask, cr2;
+  uint64_t fpstate;
+  uint64_t reserved[8];
+};
+struct UContext {
+  uint64_t flags;
+  uint64_t link;
+  struct {
+    uint64_t sp;
+    int32_t flags;
+    int32_t pad;
+    uint64_t size;
+  } stack;
+  SigContext context;
+  uint64_t mask;
+};
+struct Frame {
+  uint64_t return_address;
+  UContext ucontext;
+  uint8_t info[128];
+};
+static_assert(sizeof(SigContext) == 256);
+static_assert(sizeof(Frame) == 440);
+
+struct XsaveTrailer { // in the bytes that fxsave leaves to software, at 464
+  uint32_t magic1;
+  uint32_t extended_size;
+  uint64_t features;
+  uint32_t xstate_size;
+  uint32_t padding[7];
+};
+constexpr uint32_t kMagic1 = 0x46505853;
+constexpr uint32_t kMagic2 = 0x46505845;
+constexpr size_t kTrailerOffset = 464;
+constexpr uint64_t kRedZone = 128;
+// UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS
+constexpr uint64_t kContextFlags = 7;
+constexpr uint64_t kClearedFlags = 0x10500;  // DF, TF, RF
+constexpr uint64_t kRestoredFlags = 0x50DD5; // AC, OF, DF, TF, SF, ZF, AF, PF, CF, RF
+
+// Pairs of (field in the frame, register): one list for both directions.
+template <class F>
+void each_register(SigContext& context, engine::Registers& regs, F&& f) {
+  using namespace engine;
+  uint64_t* gpr = regs.gpr;
+  f(context.r8, gpr[R8]);
+  f(context.r9, gpr[R9]);
+  f(context.r10, gpr[R10]);
+  f(context.r11, gpr[R11]);
+  f(context.r12, gpr[R12]);
+  f(context.r13, gpr[R13]);
+  f(context.r14, gpr[R14]);
+  f(context.r15, gpr[R15]);
+  f(context.di, gpr[RDI]);
+  f(context.si, gpr[RSI]);
+  f(context.bp, gpr[RBP]);
+  f(context.bx, gpr[RBX]);
+  f(context.dx, gpr[RDX]);
+  f(context.ax, gpr[RAX]);
+  f(context.cx, gpr[RCX]);
+  f(context.sp, gpr[RSP]);
+  f(context.ip, regs.rip);
+}
+
+} // namespace
+
+bool on_alternate_stack(const AlternateStack& stack, uint64_t sp) {
+  return !(stack.flags & SS_DISABLE) && sp > stack.base && sp - stack.base <= stack.size;
+}
+
+bool push_signal_frame(engine::Engine& engine, engine::GuestMemory& memory, const SignalAction& action,
+                       const AlternateStack& stack, uint64_t mask, const PendingSignal& signal) {
+  engine::Registers& regs = engine.registers();
+  uint64_t sp = regs.gpr[RSP] - kRedZone;
+  bool nested = on_alternate_stack(stack, regs.gpr[RSP]);
+  if (action.flags & SA_ONSTACK && !(stack.flags & SS_DISABLE) && !nested) {
+    sp = stack.base + stack.size;
+    nested = true;
+  } else if (!(action.flags & SA_ONSTACK)) {
+    nested = false;
+  }
+  size_t vector_size = engine.vector_size();
+  sp = (sp - vector_size - 4) & ~63ull;
+  uint64_t fpstate = sp;
+  uint64_t at = ((sp - sizeof(Frame)) & ~15ull) - 8;
+  // A handler that would overflow its alternate stack gets no frame.
+  if (nested && (at <= stack.base || at > stack.base + stack.size)) return false;
+
+  std::vector<std::byte> vectors(vector_size + 4);
+  engine.read_vectors({vectors.data(), vector_size});
+  const engine::Cpu& cpu = engine::cpu();
+  XsaveTrailer trailer = {};
+  trailer.magic1 = kMagic1;
+  trailer.extended_size = static_cast<uint32_t>(vector_size + 4);
+  trailer.features = cpu.xcr0;
+  trailer.xstate_size = static_cast<uint32_t>(vector_size);
+  std::memcpy(vectors.data() + kTrailerOffset, &trailer, sizeof trailer);
+  uint64_t used;
+  std::memcpy(&used, vectors.data() + 512, 8);
+  used |= 3; // the kernel always marks the legacy parts
+  std::memcpy(vectors.data() + 512, &used, 8);
+  std::memcpy(vectors.data() + vector_size, &kMagic2, 4);
+
+  Frame frame = {};
+  frame.return_address = action.restorer;
+  frame.ucontext.flags = kContextFlags;
+  frame.ucontext.stack.sp = stack.base;
+  frame.ucontext.stack.flags = stack.flags;
+  frame.ucontext.stack.size = stack.size;
+  SigContext& context = frame.ucontext.context;
+  each_register(context, regs, [](uint64_t& field, uint64_t& reg) { field = reg; });
+  context.flags = regs.rflags;
+  context.cs = 0x33;
+  context.ss = 0x2B;
+  context.err = signal.error_code;
+  context.trapno = signal.trap_number;
+  context.oldmask = mask;
+  context.cr2 = signal.fault_address;
+  context.fpstate = fpstate;
+  frame.ucontext.mask = mask;
+  std::memcpy(frame.info, &signal.info, sizeof frame.info);
+
+  if (memory.write(GuestAddr(fpstate), vectors.data(), vectors.size()) != vectors.size()) return false;
+  if (memory.write(GuestAddr(at), &frame, sizeof frame) != sizeof frame) return false;
+
+  regs.gpr[RSP] = at;
+  regs.gpr[RDI] = static_cast<uint64_t>(signal.number);
+  regs.gpr[RSI] = at + offsetof(Frame, info);
+  regs.gpr[RDX] = at + offsetof(Frame, ucontext);
+  regs.gpr[RAX] = 0;
+  regs.rip = action.handler;
+  regs.rflags &= ~kClearedFlags;
+  return true;
+}
+
+bool pop_signal_frame(engine::Engine& engine, engine::GuestMemory& memory, uint64_t& mask,
+                      AlternateStack& stack) {
+  engine::Registers& regs = engine.registers();
+  // The handler's return has taken the return address off the stack.
+  Frame frame;
+  if (memory.read(GuestAddr(regs.gpr[RSP] - 8), &frame, sizeof frame) != sizeof frame) return false;
+  SigContext& context = frame.ucontext.context;
+  if (context.fpstate != 0) {
+    size_t vector_size = engine.vector_size();
+    std::vector<std::byte> vectors(vector_size);
+    if (memory.read(GuestAddr(context.fpstate), vectors.data(), 512) != 512) return false;
+    XsaveTrailer trailer;
+    std::memcpy(&trailer, vectors.data() + kTrailerOffset, sizeof trailer);
+    bool extended =
+        trailer.magic1 == kMagic1 && trailer.xstate_size <= vector_size && trailer.xstate_size >= 576;
+    uint64_t used = 3;
+    if (extended) {
+      if (memory.read(GuestAddr(context.fpstate), vectors.data(), trailer.xstate_size) != trailer.xstate_size)
+        return false;
+      std::memcpy(&used, vectors.data() + 512, 8);
+      used &= trailer.features;
+    }
+    std::memcpy(vectors.data() + 512, &used, 8);
+    engine.write_vectors(vectors);
+  }
+  each_register(context, regs, [](uint64_t& field, uint64_t& reg) { reg = field; });
+  regs.rflags = (regs.rflags & ~kRestoredFlags) | (context.flags & kRestoredFlags);
+  mask = frame.ucontext.mask;
+  stack.base = frame.ucontext.stack.sp;
+  stack.flags = frame.ucontext.stack.flags;
+  stack.size = frame.ucontext.stack.size;
+  return true;
+}
+
+} // namespace rdb::guest
