@@ -162,7 +162,7 @@ TEST(SyscallTable, VariantsAreWellFormed) {
       EXPECT_EQ(shape.call_class, variant.call_class);
     }
   }
-  EXPECT_EQ(tables, 10u);
+  EXPECT_EQ(tables, 11u);
 }
 
 TEST(SyscallTable, UnknownCommandsAreRefused) {

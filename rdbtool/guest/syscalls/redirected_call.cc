@@ -37,14 +37,14 @@ constexpr size_t product(uint64_t count, uint64_t size) {
 } // namespace
 
 template <class T, size_t N>
-void RedirectedCall::List<T, N>::append(ScratchArena& arena, const T& item) {
-  if (count == room) {
+T& RedirectedCall::List<T, N>::append(ScratchArena& arena) {
+  if (count == room) [[unlikely]] {
     T* larger = arena.allocate_array<T>(2 * room);
     std::copy_n(items, count, larger);
     items = larger;
     room *= 2;
   }
-  items[count++] = item;
+  return items[count++];
 }
 
 template <class T>
@@ -61,13 +61,12 @@ const SyscallArgs& RedirectedCall::prepare(const CallShape& shape, const Syscall
   writes_.clear();
   faulty_ = false;
   memory_ = &memory;
-  args_ = args;
   // Pointers are looked at in the guest's own arguments: a length word may already have been redirected.
-  SyscallArgs redirected = args;
+  guest_args_ = &args;
+  args_ = args;
   for (unsigned i = 0; i < shape.info->arg_count; ++i) {
-    if (is_output(shape.arg(i).kind) && args[i] != 0) redirected[i] = redirect(shape, i);
+    if (is_output(shape.arg(i).kind) && args[i] != 0) args_[i] = redirect(shape, i);
   }
-  args_ = redirected;
   if (faulty_) track_all_changes();
   return args_;
 }
@@ -86,7 +85,8 @@ uint64_t RedirectedCall::element_count(const CallShape& shape, unsigned index) c
 
 uint64_t RedirectedCall::redirect(const CallShape& shape, unsigned index) {
   const ArgSpec& spec = shape.arg(index);
-  uint64_t pointer = args_[index];
+  const SyscallArgs& args = *guest_args_;
+  uint64_t pointer = args[index];
   switch (spec.kind) {
   case ArgKind::Out:
     return redirect_out(pointer, spec.size, {.rule = Rule::Success});
@@ -122,9 +122,9 @@ uint64_t RedirectedCall::redirect(const CallShape& shape, unsigned index) {
     return redirect_update(pointer, std::min(size, kLargestSized));
   }
   case ArgKind::UpdateByLength:
-    return redirect_by_length(pointer, args_[spec.count_arg], spec.size, kLargestUpdate);
+    return redirect_by_length(pointer, args[spec.count_arg], spec.size, kLargestUpdate);
   case ArgKind::Sockaddr:
-    return redirect_by_length(pointer, args_[spec.count_arg], 1, kLargestSocketName);
+    return redirect_by_length(pointer, args[spec.count_arg], 1, kLargestSocketName);
   case ArgKind::Msghdr:
     return redirect_msghdr(pointer);
   case ArgKind::Mmsghdr:
@@ -134,7 +134,7 @@ uint64_t RedirectedCall::redirect(const CallShape& shape, unsigned index) {
   case ArgKind::DedupeRange:
     return redirect_update(pointer, spec.size + product(fetch<uint16_t>(pointer + 16), kDedupeEntry));
   case ArgKind::XattrArgs:
-    return redirect_xattr_args(pointer, args_[spec.count_arg]);
+    return redirect_xattr_args(pointer, args[spec.count_arg]);
   case ArgKind::Ifconf:
     return redirect_ifconf(pointer);
   default:
@@ -160,12 +160,12 @@ uint64_t RedirectedCall::redirect_out(uint64_t pointer, size_t size, const Outpu
     faulty_ = true;
     scratch = arena_.allocate_before_fault(writable);
   }
-  Output output = how;
+  Output& output = outputs_.append(arena_);
+  output = how;
   output.to = GuestAddr(pointer);
   output.scratch = scratch;
   output.size = writable;
   if (output.holes) memory_->read(output.to, scratch, writable);
-  outputs_.append(arena_, output);
   return reinterpret_cast<uint64_t>(scratch);
 }
 
@@ -208,9 +208,8 @@ std::byte* RedirectedCall::copy_in(uint64_t pointer, size_t size) {
 void RedirectedCall::track_changes(uint64_t pointer, std::byte* scratch, size_t size) {
   std::byte* before = arena_.allocate(size, reinterpret_cast<uint64_t>(scratch));
   std::memcpy(before, scratch, size);
-  outputs_.append(
-      arena_,
-      {.to = GuestAddr(pointer), .scratch = scratch, .before = before, .size = size, .rule = Rule::Changed});
+  outputs_.append(arena_) = {
+      .to = GuestAddr(pointer), .scratch = scratch, .before = before, .size = size, .rule = Rule::Changed};
 }
 
 // A call that may fail halfway may have written anything before: what the result says is not enough.
@@ -265,7 +264,7 @@ void RedirectedCall::add_write(GuestAddr to, const std::byte* bytes, size_t size
       return;
     }
   }
-  writes_.append(arena_, {to, bytes, size});
+  writes_.append(arena_) = {to, bytes, size};
 }
 
 // Within a word everything between the first and the last changed byte counts as written; across words only

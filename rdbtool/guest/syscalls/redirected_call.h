@@ -65,7 +65,7 @@ private:
       count = 0;
       room = N;
     }
-    void append(ScratchArena& arena, const T& item);
+    T& append(ScratchArena& arena);
   };
   // Which message of recvmmsg a buffer belongs to; the default is the call's own data.
   struct Stream {
@@ -100,6 +100,7 @@ private:
 
   ScratchArena& arena_;
   const GuestMemory* memory_ = nullptr;
+  const SyscallArgs* guest_args_ = nullptr; // during prepare()
   SyscallArgs args_{};
   bool faulty_ = false; // some output is not wholly writable: the call may fail halfway
   List<Output, 8> outputs_;

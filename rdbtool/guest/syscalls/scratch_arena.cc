@@ -105,8 +105,7 @@ std::byte* ScratchArena::allocate_before_fault(size_t size) {
   return map(size, false) + (pages_up(size) - size);
 }
 
-void ScratchArena::reset() {
-  next_ = begin_;
+void ScratchArena::release_overflows() {
   while (overflows_ != nullptr) {
     Overflow* overflow = overflows_;
     overflows_ = overflow->next;

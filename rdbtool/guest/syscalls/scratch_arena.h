@@ -29,7 +29,11 @@ public:
   std::byte* fault_address() const { return end_; }
 
   // Gives everything back. A large mapping is kept for the next call, up to kKeptOverflow.
-  void reset();
+  void reset() {
+    next_ = begin_;
+    if (overflows_ != nullptr) [[unlikely]]
+      release_overflows();
+  }
 
   template <class T>
   T* allocate_array(size_t count) {
@@ -41,6 +45,7 @@ private:
 
   struct Overflow;
   std::byte* map(size_t size, bool keepable);
+  void release_overflows();
 
   std::byte* begin_ = nullptr;
   std::byte* next_ = nullptr;

@@ -345,7 +345,7 @@ constexpr SyscallInfo kTable[] = {
   call(314, "sched_setattr",           emulated, never, pid, update_sized(0), hex),
   call(315, "sched_getattr",           emulated, never, pid, update_array(2, 1), u32, hex),
   call(316, "renameat2",               emulated, may,   dirfd, str, dirfd, str, hex),
-  call(317, "seccomp",                 process,  may,   u32, hex, addr),
+  varied(317, "seccomp",               process,  may,   kSeccompOperations, u32, hex, by_variant),
   call(318, "getrandom",               emulated, may,   out_array(1, 1, Shape::Bytes), size, hex),
   call(319, "memfd_create",            emulated, never, str, hex),
   call(320, "kexec_file_load",         emulated, may,   fd, fd, size, str, hex),

@@ -152,7 +152,8 @@ constexpr auto kArchPrctl = sorted_variants({
 
 constexpr uint64_t option(uint32_t level, uint32_t name) { return uint64_t{level} << 32 | name; }
 constexpr const char* kPacketRing = "packet rings shared with the kernel";
-constexpr uint32_t kSolSocket = 1, kSolTcp = 6, kSolPacket = 263, kSolXdp = 283;
+constexpr const char* kFilterTables = "tables of the packet filter: the kernel writes their old counters";
+constexpr uint32_t kSolIp = 0, kSolSocket = 1, kSolTcp = 6, kSolIpv6 = 41, kSolPacket = 263, kSolXdp = 283;
 
 constexpr auto kGetSockopt = sorted_variants({
   variant(option(kSolSocket, 26), "SO_GET_FILTER", update_by_length(4, 8)), // counted in instructions of 8 bytes
@@ -160,6 +161,10 @@ constexpr auto kGetSockopt = sorted_variants({
 });
 
 constexpr auto kSetSockopt = sorted_variants({
+  refused_variant(option(kSolIp, 64),     "IPT_SO_SET_REPLACE", EPERM, kFilterTables),
+  refused_variant(option(kSolIp, 96),     "ARPT_SO_SET_REPLACE", EPERM, kFilterTables),
+  refused_variant(option(kSolIp, 128),    "EBT_SO_SET_ENTRIES", EPERM, kFilterTables),
+  refused_variant(option(kSolIpv6, 64),   "IP6T_SO_SET_REPLACE", EPERM, kFilterTables),
   refused_variant(option(kSolPacket, 5),  "PACKET_RX_RING", EINVAL, kPacketRing),
   refused_variant(option(kSolPacket, 13), "PACKET_TX_RING", EINVAL, kPacketRing),
   refused_variant(option(kSolXdp, 2),     "XDP_RX_RING", EINVAL, kPacketRing),
@@ -213,6 +218,13 @@ constexpr auto kMsgctl = sorted_variants({
   variant(MSG_STAT_ANY, "MSG_STAT_ANY", msqid_out),
 });
 
+constexpr auto kSeccomp = sorted_variants({
+  variant(0, "SECCOMP_SET_MODE_STRICT", hex, process),
+  variant(1, "SECCOMP_SET_MODE_FILTER", in(16), process),
+  variant(2, "SECCOMP_GET_ACTION_AVAIL", in(4), process),
+  variant(3, "SECCOMP_GET_NOTIF_SIZES", out(6), process),
+});
+
 constexpr auto kSyslog = sorted_variants({
   variant(0,  "SYSLOG_ACTION_CLOSE", hex),
   variant(1,  "SYSLOG_ACTION_OPEN", hex),
@@ -238,6 +250,7 @@ constexpr VariantTable kSetSocketOptions{kSetSockopt, 2, 1, 3, Unmatched::AsRow,
 constexpr VariantTable kSemaphoreCommands{kSemctl, 2, 0xff, 3, Unmatched::Refuse, EINVAL};
 constexpr VariantTable kSharedMemoryCommands{kShmctl, 1, 0xff, 2, Unmatched::Refuse, EINVAL};
 constexpr VariantTable kMessageCommands{kMsgctl, 1, 0xff, 2, Unmatched::Refuse, EINVAL};
+constexpr VariantTable kSeccompOperations{kSeccomp, 0, 0xff, 2, Unmatched::Refuse, EINVAL};
 constexpr VariantTable kSyslogActions{kSyslog, 0, 0xff, 1, Unmatched::Refuse, EINVAL};
 
 const CallVariant* find_variant(const VariantTable& table, const SyscallArgs& args) {

@@ -15,6 +15,7 @@ extern const VariantTable kSetSocketOptions;
 extern const VariantTable kSemaphoreCommands;
 extern const VariantTable kSharedMemoryCommands;
 extern const VariantTable kMessageCommands;
+extern const VariantTable kSeccompOperations;
 extern const VariantTable kSyslogActions;
 
 // Null if the selector is not listed.
