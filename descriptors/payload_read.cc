@@ -101,7 +101,10 @@ private:
     if (found == relocations_.end() || ELF64_R_TYPE(found->second.r_info) != R_X86_64_64) return target;
     const elf::Symbol& symbol = object_.symbols()[ELF64_R_SYM(found->second.r_info)];
     target.offset = found->second.r_addend;
-    if (symbol.in_section()) {
+    if (target.tls && symbol.defined()) {
+      target.symbol = symbol.index;
+      target.kind = Target::Kind::kSymbol;
+    } else if (symbol.in_section()) {
       target.section = symbol.section;
       target.offset += static_cast<int64_t>(symbol.raw.st_value);
       if ((slot.flags & kAddressGroup) != 0 && !same_code(slot, symbol.section)) return target;

@@ -30,7 +30,10 @@ protected:
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     folder_ = name;
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override {
+    std::filesystem::current_path("/");
+    std::filesystem::remove_all(folder_);
+  }
 
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
   void put(const std::string& name, std::string_view content) const { write_file(path(name), content); }

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The folder beside a program: debug module, descriptors, stripped sources. It is made elsewhere and put into
+// its place in one step, so that a reader finds an old one or a new one, never half of one.
+#pragma once
+
+#include <string>
+
+namespace rdb::link {
+
+// "prog" -> "prog.rdb"
+std::string bundle_path(const std::string& program);
+
+class BundleWriter {
+public:
+  explicit BundleWriter(const std::string& program); // makes a folder beside the program
+  ~BundleWriter();                                   // removes it, unless it was published
+  BundleWriter(const BundleWriter&) = delete;
+  BundleWriter& operator=(const BundleWriter&) = delete;
+
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  void write(const std::string& name, const std::string& content) const; // makes folders as needed
+  void publish();
+
+private:
+  std::string folder_;
+  std::string target_;
+};
+
+// Removes a bundle that an earlier link left: it does not fit the program any more.
+void remove_bundle(const std::string& program);
+
+} // namespace rdb::link

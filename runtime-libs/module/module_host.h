@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a debug module and the rdb that loads it know of each other, beyond the two tables that the link stage
+// writes (__rdb_module_functions, __rdb_module_slots). C, so that nothing depends on a C++ ABI.
+#ifndef RDB_MODULE_HOST_H
+#define RDB_MODULE_HOST_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RDB_MODULE_HOST_VERSION 1
+
+struct rdb_module_host {
+  unsigned version;
+  // Debug code called something that it must not do to its host (exit, fork ...). Does not return.
+  void (*refuse)(const char* what);
+};
+
+// Filled by rdb before any debug code runs.
+extern const struct rdb_module_host* __rdb_module_host;
+
+// Writes out what debug code printed; rdb calls it when a region ends.
+void __rdb_module_flush(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // RDB_MODULE_HOST_H
