@@ -30,7 +30,7 @@ static_assert(sizeof(LogFileHeader) == 64);
 inline constexpr uint32_t kBlockMagic = 0x4b4c4252; // "RBLK"
 
 enum BlockFlags : uint32_t {
-  kBlockRaw = 1,          // the payload is not compressed
+  kBlockRaw = 1,          // the records are not compressed
   kBlockLast = 2,         // closes the log: no records, `close` says why
   kBlockBeginsInside = 4, // its first record continues an input (Input::continued)
   kBlockClosesInput = 8,  // it holds a record without Input::more: an input that began before it ends in it
@@ -41,8 +41,8 @@ struct BlockHeader {
   uint32_t magic;
   uint32_t flags;
   uint64_t sequence;     // 0, 1, 2 ...
-  uint32_t stored_size;  // bytes that follow this header
-  uint32_t raw_size;     // the same, decompressed
+  uint32_t stored_size;  // bytes that follow this header: the records, compressed, then their hashes
+  uint32_t raw_size;     // of the records, decompressed
   uint64_t first_time;   // inputs: of the first record. Chunks: when the first begins
   uint64_t last_time;    // inputs: of the last record. Chunks: when the last ends
   uint64_t first_record; // records in the file before this block
@@ -50,9 +50,9 @@ struct BlockHeader {
   uint32_t first_ordinal; // inputs: of the first record, among those of its time
   uint64_t chunks;        // inputs: turns that were over when the last record was appended
   uint32_t close;         // kBlockLast: a LogClose
-  uint32_t reserved;
-  uint64_t payload_hash; // XXH64 of the stored bytes
-  uint64_t header_hash;  // XXH64 of the bytes before
+  uint32_t hashes_size;   // of the hashes, which are not compressed
+  uint64_t payload_hash;  // XXH64 of the stored bytes
+  uint64_t header_hash;   // XXH64 of the bytes before
 };
 static_assert(sizeof(BlockHeader) == 88);
 

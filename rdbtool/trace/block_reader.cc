@@ -74,7 +74,8 @@ BlockReader::Found BlockReader::read_header(const Expectation& expect, BlockHead
   else if ((header.flags & ~uint32_t{kBlockAllFlags}) != 0 || header.first_time > header.last_time ||
            header.first_time < expect.last_time)
     wrong = "the block header contradicts itself or the one before";
-  else if (header.raw_size > kMaxBlock || header.stored_size > kMaxBlock ||
+  else if (header.raw_size > kMaxBlock || header.hashes_size > kMaxBlock ||
+           header.stored_size > 2 * kMaxBlock || header.hashes_size > header.stored_size ||
            header.record_count > header.raw_size)
     wrong = "the block header gives an impossible size";
   else if ((header.flags & kBlockLast) != 0 &&
@@ -95,15 +96,16 @@ BlockReader::Found BlockReader::read_header(const Expectation& expect, BlockHead
   return Found::kBlock;
 }
 
-// Reads the stored bytes of the block at `offset` into stored_ and checks them.
-bool BlockReader::read_stored(uint64_t offset, const BlockHeader& header, LogEnd& end) {
-  stored_.resize(header.stored_size);
-  size_t size = pread_some(fd_.get(), stored_.data(), stored_.size(), offset + sizeof header, path_);
-  if (size < stored_.size()) {
+// Reads the stored bytes of the block at `offset` and checks them.
+bool BlockReader::read_stored(uint64_t offset, const BlockHeader& header, std::vector<uint8_t>& stored,
+                              LogEnd& end) {
+  stored.resize(header.stored_size);
+  size_t size = pread_some(fd_.get(), stored.data(), stored.size(), offset + sizeof header, path_);
+  if (size < stored.size()) {
     end = cut(offset, "the file ends inside a block");
     return false;
   }
-  if (xxh64(stored_.data(), stored_.size(), seed_) != header.payload_hash) {
+  if (xxh64(stored.data(), stored.size(), seed_) != header.payload_hash) {
     end = damaged(offset, "the checksum of the block does not match");
     return false;
   }
@@ -119,25 +121,26 @@ bool BlockReader::next() {
   if (ended_) return false;
   ended_ = true; // unless all goes well
   BlockHeader header;
-  if (read_header(expect_, header, end_) == Found::kEnd || !read_stored(expect_.offset, header, end_))
+  if (read_header(expect_, header, end_) == Found::kEnd ||
+      !read_stored(expect_.offset, header, stored_, end_))
     return false;
   offset_ = expect_.offset;
-  if ((header.flags & kBlockRaw) != 0) {
-    if (header.raw_size != header.stored_size) {
-      end_ = damaged(offset_, "an uncompressed block with two sizes");
-      return false;
-    }
-    raw_.swap(stored_);
-  } else {
+  std::span<const uint8_t> stored = stored_;
+  records_ = stored.first(stored.size() - header.hashes_size);
+  hashes_ = stored.last(header.hashes_size);
+  if ((header.flags & kBlockRaw) == 0) {
     if (context_ == nullptr) context_ = ZSTD_createDCtx();
     raw_.resize(header.raw_size);
-    size_t size = ZSTD_decompressDCtx(context_, raw_.data(), raw_.size(), stored_.data(), stored_.size());
+    size_t size = ZSTD_decompressDCtx(context_, raw_.data(), raw_.size(), records_.data(), records_.size());
     if (ZSTD_isError(size) || size != header.raw_size) {
       end_ = damaged(offset_, "the block does not decompress");
       return false;
     }
+    records_ = raw_;
+  } else if (records_.size() != header.raw_size) {
+    end_ = damaged(offset_, "an uncompressed block with two sizes");
+    return false;
   }
-  payload_ = std::span(raw_.data(), header.raw_size);
   header_ = header;
   expect_ = after(expect_, header);
   ended_ = false;
@@ -170,7 +173,7 @@ bool BlockReader::rest_of_input_is_sound() {
   BlockHeader header;
   LogEnd end;
   do {
-    if (read_header(expect, header, end) == Found::kEnd || !read_stored(expect.offset, header, end)) {
+    if (read_header(expect, header, end) == Found::kEnd || !read_stored(expect.offset, header, ahead_, end)) {
       end_ = end;
       ended_ = true;
       return false;

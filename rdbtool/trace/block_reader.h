@@ -35,7 +35,8 @@ public:
   bool next();
   // Of the block loaded.
   const BlockHeader& header() const { return header_; }
-  std::span<const uint8_t> payload() const { return payload_; }
+  std::span<const uint8_t> records() const { return records_; }
+  std::span<const uint8_t> hashes() const { return hashes_; }
   uint64_t offset() const { return offset_; } // of the block in the file
 
   // Makes next() load this block of index().
@@ -62,7 +63,7 @@ private:
   };
   enum class Found { kBlock, kEnd };
   Found read_header(const Expectation& expect, BlockHeader& header, LogEnd& end);
-  bool read_stored(uint64_t offset, const BlockHeader& header, LogEnd& end);
+  bool read_stored(uint64_t offset, const BlockHeader& header, std::vector<uint8_t>& stored, LogEnd& end);
   static Expectation after(const Expectation& expect, const BlockHeader& header);
   LogEnd cut(uint64_t offset, std::string reason) const;
   LogEnd damaged(uint64_t offset, std::string reason) const;
@@ -78,7 +79,9 @@ private:
   uint64_t offset_ = 0;
   std::vector<uint8_t> stored_;
   std::vector<uint8_t> raw_;
-  std::span<const uint8_t> payload_;
+  std::vector<uint8_t> ahead_;
+  std::span<const uint8_t> records_;
+  std::span<const uint8_t> hashes_;
   bool indexed_ = false;
   std::vector<BlockRef> index_;
   ZSTD_DCtx_s* context_ = nullptr;

@@ -43,32 +43,40 @@ BlockWriter::BlockWriter(std::string path, LogKind kind, std::string_view trace_
   size_ = sizeof header;
 }
 
-void BlockWriter::write(BlockHeader header, std::span<const uint8_t> payload) {
-  RDB_CHECK(payload.size() <= kMaxBlock);
-  std::span<const uint8_t> stored = compressor_.compress(payload);
+void BlockWriter::write(BlockHeader header, std::span<const uint8_t> records,
+                        std::span<const uint8_t> hashes) {
+  RDB_CHECK(records.size() <= kMaxBlock && hashes.size() <= kMaxBlock);
+  std::span<const uint8_t> stored = compressor_.compress(records);
   if (stored.empty()) {
-    stored = payload;
+    stored = records;
     header.flags |= kBlockRaw;
   }
   header.magic = kBlockMagic;
   header.sequence = sequence_;
-  header.stored_size = static_cast<uint32_t>(stored.size());
-  header.raw_size = static_cast<uint32_t>(payload.size());
+  header.stored_size = static_cast<uint32_t>(stored.size() + hashes.size());
+  header.raw_size = static_cast<uint32_t>(records.size());
+  header.hashes_size = static_cast<uint32_t>(hashes.size());
   header.first_record = records_;
-  header.payload_hash = xxh64(stored.data(), stored.size(), seed_);
+  Xxh64 hash(seed_);
+  hash.update(stored.data(), stored.size());
+  hash.update(hashes.data(), hashes.size());
+  header.payload_hash = hash.digest();
   header.header_hash = hash_of(header, seed_);
 
   OwnedFd fd = open_file(path_, O_WRONLY);
   try {
-    pwrite_all(fd.get(), &header, sizeof header, size_, path_);
-    pwrite_all(fd.get(), stored.data(), stored.size(), size_ + sizeof header, path_);
+    uint64_t at = size_;
+    for (std::span<const uint8_t> part :
+         {std::span(reinterpret_cast<const uint8_t*>(&header), sizeof header), stored, hashes}) {
+      pwrite_all(fd.get(), part.data(), part.size(), at, path_);
+      at += part.size();
+    }
   } catch (...) {
     // Best effort: a reader finds the cut by the checksum too.
-    if (ftruncate(fd.get(), static_cast<off_t>(size_)) != 0) { /* nothing more can be done */
-    }
+    [[maybe_unused]] int ignored = ftruncate(fd.get(), static_cast<off_t>(size_));
     throw;
   }
-  size_ += sizeof header + stored.size();
+  size_ += sizeof header + header.stored_size;
   ++sequence_;
   records_ += header.record_count;
 }

@@ -34,9 +34,9 @@ public:
   // Makes the file and writes its header. Throws std::system_error.
   BlockWriter(std::string path, LogKind kind, std::string_view trace_id, Compressor& compressor);
 
-  // Fills in sizes, hashes, sequence and first_record of `header`, compresses `payload` and writes both.
+  // Fills in sizes, hashes, sequence and first_record of `header`, compresses `records` and writes all of it.
   // Throws std::system_error; the file then ends with the block before.
-  void write(BlockHeader header, std::span<const uint8_t> payload);
+  void write(BlockHeader header, std::span<const uint8_t> records, std::span<const uint8_t> hashes);
 
   uint64_t size() const { return size_; } // of the file
   uint64_t records() const { return records_; }

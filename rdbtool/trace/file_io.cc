@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -80,6 +81,21 @@ void pwrite_all(int fd, const void* data, size_t size, uint64_t offset, const st
   });
 }
 
+void allocate_file(int fd, uint64_t size, const std::string& path) {
+  WithoutSigxfsz guard;
+  rlimit before = {};
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit lifted = {before.rlim_max, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &lifted);
+  bool done =
+      ftruncate(fd, static_cast<off_t>(size)) == 0 && fallocate(fd, 0, 0, static_cast<off_t>(size)) == 0;
+  int error = errno;
+  setrlimit(RLIMIT_FSIZE, &before);
+  if (done) return;
+  if (error == EFBIG) guard.exceeded();
+  throw std::system_error(error, std::generic_category(), path + ": cannot be allocated");
+}
+
 size_t pread_some(int fd, void* data, size_t size, uint64_t offset, const std::string& path) {
   size_t done = 0;
   while (done < size) {
@@ -110,8 +126,6 @@ void replace_file(const std::string& path, std::string_view text) {
   OwnedFd fd = open_file(fresh, O_WRONLY | O_CREAT | O_TRUNC);
   try {
     write_all(fd.get(), text.data(), text.size(), fresh);
-    // A power cut after the rename must not leave an empty file under the name.
-    fdatasync(fd.get());
     if (rename(fresh.c_str(), path.c_str()) != 0) throw_errno(path, "cannot write");
   } catch (...) {
     unlink(fresh.c_str());

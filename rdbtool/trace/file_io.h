@@ -18,7 +18,7 @@ public:
   explicit OwnedFd(int fd) : fd_(fd) {}
   OwnedFd(OwnedFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   OwnedFd& operator=(OwnedFd&& other) noexcept {
-    std::swap(fd_, other.fd_);
+    OwnedFd old(std::exchange(fd_, std::exchange(other.fd_, -1)));
     return *this;
   }
   ~OwnedFd();
@@ -38,6 +38,10 @@ OwnedFd open_file(const std::string& path, int flags, int mode = 0600);
 // Writes all of it. A file-size limit gives an error as a full disk does, not a SIGXFSZ.
 void write_all(int fd, const void* data, size_t size, const std::string& path);
 void pwrite_all(int fd, const void* data, size_t size, uint64_t offset, const std::string& path);
+
+// Gives a new file this size, with all its space taken at once. A soft limit on file sizes is lifted
+// meanwhile: it is the guest's, and meant for what it writes.
+void allocate_file(int fd, uint64_t size, const std::string& path);
 
 // As many bytes as there are, up to `size`.
 size_t pread_some(int fd, void* data, size_t size, uint64_t offset, const std::string& path);

@@ -298,6 +298,11 @@ ProducerEnds LogConsumer::open_process() {
   return state_->add("");
 }
 
+void LogConsumer::forget_in_child() {
+  state_->producers.clear();
+  state_->epoll = OwnedFd();
+}
+
 int LogConsumer::fd() const {
   return state_->epoll.get();
 }

@@ -27,6 +27,10 @@ public:
   // for `memory`.
   ProducerEnds open_process();
 
+  // In a forked child that does not exec: lets go of everything, touching nothing that the parent sees.
+  // Otherwise the child would hold its own control socket's other end, and never notice the parent's death.
+  void forget_in_child();
+
   // Becomes readable when there is something to do; call pump() then, and after timeout_ms() in any case.
   int fd() const;
   int timeout_ms() const; // for poll: -1 is forever

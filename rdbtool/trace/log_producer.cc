@@ -17,18 +17,29 @@
 namespace rdb::trace {
 namespace {
 
-// A compiler would turn a loop into a call of memcpy, which uses vector registers.
-inline void copy_bytes(uint8_t* to, const void* from, size_t count) {
-  asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
+// For fixed structures of a few words: faster than starting up a string instruction. Copies of eight bytes
+// are always done in a register.
+inline void copy_words(uint8_t* to, const void* from, size_t count) {
+  auto* target = reinterpret_cast<volatile uint64_t*>(to);
+  for (size_t i = 0; i < count / 8; ++i) {
+    uint64_t word;
+    __builtin_memcpy(&word, static_cast<const uint8_t*>(from) + i * 8, 8);
+    target[i] = word;
+  }
 }
 
-// For fixed structures of a few words: faster than starting up a string instruction.
-using Word __attribute__((may_alias)) = uint64_t;
-inline void copy_words(uint8_t* to, const void* from, size_t count) {
-  auto* target = reinterpret_cast<volatile Word*>(to);
-  auto* source = static_cast<const Word*>(from);
-  for (size_t i = 0; i < count / 8; ++i)
-    target[i] = source[i];
+// A compiler would turn a plain loop into a call of memcpy, which uses vector registers. String instructions
+// take a while to start: they are for long ones.
+inline void copy_bytes(uint8_t* to, const void* from, size_t count) {
+  if (count > 64) {
+    asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
+    return;
+  }
+  size_t whole = count & ~size_t{7};
+  copy_words(to, from, whole);
+  auto* target = reinterpret_cast<volatile uint8_t*>(to);
+  for (size_t i = whole; i < count; ++i)
+    target[i] = static_cast<const uint8_t*>(from)[i];
 }
 
 constexpr int kErrorInterrupted = 4; // EINTR; <cerrno> would drag in the thread's errno
@@ -312,7 +323,7 @@ bool LogProducer::request(const void* message, size_t size, int pass_fd, void* r
     part->cmsg_level = SOL_SOCKET;
     part->cmsg_type = SCM_RIGHTS;
     part->cmsg_len = CMSG_LEN(sizeof(int));
-    *reinterpret_cast<int*>(CMSG_DATA(part)) = pass_fd;
+    __builtin_memcpy(CMSG_DATA(part), &pass_fd, sizeof pass_fd);
   }
   long sent;
   do
@@ -338,8 +349,8 @@ bool LogProducer::request(const void* message, size_t size, int pass_fd, void* r
   if (fds == nullptr) return true;
   cmsghdr* part = CMSG_FIRSTHDR(&answer);
   if (part == nullptr || part->cmsg_len != CMSG_LEN(2 * sizeof(int))) return false;
-  fds[0] = reinterpret_cast<int*>(CMSG_DATA(part))[0];
-  fds[1] = reinterpret_cast<int*>(CMSG_DATA(part))[1];
+  __builtin_memcpy(&fds[0], CMSG_DATA(part), sizeof fds[0]);
+  __builtin_memcpy(&fds[1], CMSG_DATA(part) + sizeof fds[0], sizeof fds[1]);
   return true;
 }
 

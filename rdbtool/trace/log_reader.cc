@@ -25,7 +25,7 @@ bool InputReader::State::load() {
   }
   inside = begins_inside;
   expect_continuation = true;
-  source = ByteSource(blocks.payload());
+  source = {ByteSource(blocks.records()), ByteSource(blocks.hashes())};
   codec = {.time = Time(header.first_time)};
   left = header.record_count;
   first_in_block = true;
@@ -41,7 +41,7 @@ bool InputReader::State::decode_one() {
     wrong = "a record cannot be decoded";
   else if (input.at.time.value > header.last_time || (left == 1 && input.at.time.value != header.last_time))
     wrong = "a record's time contradicts the block header";
-  else if (left == 1 && !source.empty())
+  else if (left == 1 && !(source.bytes.empty() && source.hashes.empty()))
     wrong = "the block holds more than its records";
   else if (header.first_record == 0 && first_in_block && input.kind() != InputKind::kStart)
     wrong = "the log does not begin with a start record";
@@ -68,7 +68,7 @@ bool InputReader::State::decode_one() {
 
 // The head of an input that goes on has been decoded: is everything else of it there?
 bool InputReader::State::rest_is_there() {
-  ByteSource ahead = source;
+  RecordSource ahead = source;
   CodecState ahead_codec = codec;
   Input record;
   std::vector<MemoryWrite> ahead_writes;
@@ -153,7 +153,7 @@ bool ChunkReader::State::load() {
     return false;
   }
   sequential = true;
-  source = ByteSource(blocks.payload());
+  source = {ByteSource(blocks.records()), ByteSource(blocks.hashes())};
   codec = {.time = Time(header.first_time)};
   left = header.record_count;
   return true;
@@ -164,7 +164,8 @@ bool ChunkReader::State::decode_one() {
   const char* wrong = nullptr;
   if (!decode(source, codec, chunk.chunk))
     wrong = "a record cannot be decoded";
-  else if (left == 1 && (!source.empty() || codec.time.value != blocks.header().last_time))
+  else if (left == 1 && (!(source.bytes.empty() && source.hashes.empty()) ||
+                         codec.time.value != blocks.header().last_time))
     wrong = "the block holds something else than its header says";
   if (wrong != nullptr) {
     blocks.end_damaged(wrong);

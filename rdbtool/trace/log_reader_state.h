@@ -10,8 +10,8 @@ namespace rdb::trace {
 
 struct InputReader::State {
   BlockReader blocks;
-  ByteSource source; // what is left of the block
-  uint32_t left = 0; // records in it
+  RecordSource source; // what is left of the block
+  uint32_t left = 0;   // records in it
   CodecState codec;
   Input input;
   std::vector<MemoryWrite> writes;
@@ -32,7 +32,7 @@ struct InputReader::State {
 
 struct ChunkReader::State {
   BlockReader blocks;
-  ByteSource source;
+  RecordSource source;
   uint32_t left = 0;
   CodecState codec;
   TimedChunk chunk;

@@ -39,7 +39,7 @@ void ProcessWriter::append(const Input& input) {
 
   bool same_time = s.started && input.at.time == s.last_input_time;
   if (!s.inside_input) s.ordinal = same_time ? s.ordinal + 1 : 0;
-  if (log.sink.size() == 0) {
+  if (log.sink.bytes.size() == 0) {
     log.header = {};
     log.header.first_time = input.at.time.value;
     log.header.first_ordinal = s.ordinal;
@@ -56,7 +56,7 @@ void ProcessWriter::append(const Input& input) {
   s.started = true;
   s.inside_input = input.more;
   s.last_input_time = s.last_time = input.at.time;
-  if (log.sink.size() >= kBlockTarget) flush();
+  if (log.sink.bytes.size() >= kBlockTarget) flush();
 }
 
 void ProcessWriter::append(const Chunk& chunk) {
@@ -67,7 +67,7 @@ void ProcessWriter::append(const Chunk& chunk) {
       s.chunk_time + chunk.instructions < s.last_input_time)
     bug("process {}: a turn of {} instructions from time {}, but an input at {}", s.name, chunk.instructions,
         s.chunk_time.value, s.last_input_time.value);
-  if (log.sink.size() == 0) {
+  if (log.sink.bytes.size() == 0) {
     log.header = {};
     log.header.first_time = s.chunk_time.value;
     log.codec = {.time = s.chunk_time};
@@ -78,14 +78,16 @@ void ProcessWriter::append(const Chunk& chunk) {
   log.header.last_time = s.chunk_time.value;
   ++log.header.record_count;
   if (s.last_time < s.chunk_time) s.last_time = s.chunk_time;
-  if (log.sink.size() >= kBlockTarget) flush();
+  if (log.sink.bytes.size() >= kBlockTarget) flush();
 }
 
 void ProcessWriter::flush() {
   for (LogState* log : {&state_->chunks, &state_->inputs}) {
-    if (log->sink.size() == 0) continue;
-    log->file.write(log->header, {log->sink.data(), log->sink.size()});
-    log->sink.clear();
+    const ByteSink& bytes = log->sink.bytes;
+    const ByteSink& hashes = log->sink.hashes;
+    if (bytes.size() == 0) continue;
+    log->file.write(log->header, {bytes.data(), bytes.size()}, {hashes.data(), hashes.size()});
+    log->clear();
   }
 }
 
@@ -100,26 +102,26 @@ void ProcessWriter::abandon(LogClose how) {
   if (s.closed) return;
   s.closed = true;
   for (LogState* log : {&s.chunks, &s.inputs}) {
-    log->sink.release();
+    log->release();
     BlockHeader last = {};
     last.flags = kBlockLast;
     last.first_time = last.last_time = s.last_time.value;
     last.chunks = s.chunk_count;
     last.close = static_cast<uint32_t>(how);
-    log->file.write(last, {});
+    log->file.write(last, {}, {});
   }
 }
 
 void ProcessWriter::release_buffers() {
   for (LogState* log : {&state_->chunks, &state_->inputs})
-    if (log->sink.size() == 0) log->sink.release();
+    if (log->size() == 0) log->release();
 }
 
 size_t ProcessWriter::buffered() const {
-  return state_->inputs.sink.size() + state_->chunks.sink.size();
+  return state_->inputs.size() + state_->chunks.size();
 }
 size_t ProcessWriter::memory() const {
-  return state_->inputs.sink.capacity() + state_->chunks.sink.capacity();
+  return state_->inputs.capacity() + state_->chunks.capacity();
 }
 Time ProcessWriter::last_time() const {
   return state_->last_time;

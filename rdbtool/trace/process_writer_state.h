@@ -11,9 +11,20 @@ namespace rdb::trace {
 // A log file and the block that is being filled for it.
 struct LogState {
   BlockWriter file;
-  ByteSink sink;
+  RecordSink sink;
   CodecState codec;
   BlockHeader header = {};
+
+  size_t size() const { return sink.bytes.size() + sink.hashes.size(); }
+  size_t capacity() const { return sink.bytes.capacity() + sink.hashes.capacity(); }
+  void clear() {
+    sink.bytes.clear();
+    sink.hashes.clear();
+  }
+  void release() {
+    sink.bytes.release();
+    sink.hashes.release();
+  }
 };
 
 struct ProcessWriter::State {

@@ -68,19 +68,21 @@ bool get(ByteSource& in, CodecState&, StartInput& x) {
   return true;
 }
 
-void put(const SyscallInput& x, CodecState&, ByteSink& out) {
+void put(const SyscallInput& x, CodecState&, RecordSink& sink) {
+  ByteSink& out = sink.bytes;
   if (x.output != OutputStream::kNone) out.u8(static_cast<uint8_t>(x.output));
   out.varint(x.number);
   out.svarint(x.result);
-  out.u64(x.hash);
+  sink.hashes.u64(x.hash);
 }
 
-bool get(ByteSource& in, CodecState&, SyscallInput& x, uint8_t tag) {
+bool get(RecordSource& source, CodecState&, SyscallInput& x, uint8_t tag) {
+  ByteSource& in = source.bytes;
   if ((tag & kHasOutput) != 0 && !read_enum(in, x.output, OutputStream::kTerminal)) return false;
   uint64_t number = in.varint();
   x.number = static_cast<uint32_t>(number);
   x.result = in.svarint();
-  x.hash = in.u64();
+  x.hash = source.hashes.u64();
   return x.number == number;
 }
 
@@ -186,16 +188,16 @@ bool get(ByteSource& in, CodecState&, MapInput& x) {
   return true;
 }
 
-void put(const ChecksumInput& x, CodecState&, ByteSink& out) {
-  out.u64(x.memory);
-  out.u64(x.registers);
-  out.varint(x.pages);
+void put(const ChecksumInput& x, CodecState&, RecordSink& out) {
+  out.hashes.u64(x.memory);
+  out.hashes.u64(x.registers);
+  out.bytes.varint(x.pages);
 }
 
-bool get(ByteSource& in, CodecState&, ChecksumInput& x) {
-  x.memory = in.u64();
-  x.registers = in.u64();
-  x.pages = in.varint();
+bool get(RecordSource& in, CodecState&, ChecksumInput& x) {
+  x.memory = in.hashes.u64();
+  x.registers = in.hashes.u64();
+  x.pages = in.bytes.varint();
   return true;
 }
 
@@ -266,11 +268,23 @@ bool get_writes(ByteSource& in, CodecState& state, std::vector<MemoryWrite>& wri
 }
 
 template <class T>
-bool read_payload(ByteSource& in, CodecState& state, Input& input) {
-  return get(in, state, input.payload.emplace<T>());
+bool read_payload(RecordSource& in, CodecState& state, Input& input) {
+  if constexpr (requires(T& x) { get(in, state, x); })
+    return get(in, state, input.payload.emplace<T>());
+  else
+    return get(in.bytes, state, input.payload.emplace<T>());
 }
 
-bool read_payload_of(uint8_t tag, ByteSource& in, CodecState& state, Input& input) {
+// Most payloads have no hash in them.
+template <class T>
+void write_payload(const T& payload, CodecState& state, RecordSink& out) {
+  if constexpr (requires { put(payload, state, out); })
+    put(payload, state, out);
+  else
+    put(payload, state, out.bytes);
+}
+
+bool read_payload_of(uint8_t tag, RecordSource& in, CodecState& state, Input& input) {
   switch (static_cast<InputKind>(tag & kKindMask)) {
   case InputKind::kStart:
     return read_payload<StartInput>(in, state, input);
@@ -300,7 +314,8 @@ bool read_payload_of(uint8_t tag, ByteSource& in, CodecState& state, Input& inpu
 
 } // namespace
 
-void encode(const Input& input, CodecState& state, ByteSink& out) {
+void encode(const Input& input, CodecState& state, RecordSink& sink) {
+  ByteSink& out = sink.bytes;
   uint8_t tag = static_cast<uint8_t>(input.payload.index());
   if (input.thread != state.thread) tag |= kOtherThread;
   if (input.more) tag |= kMore;
@@ -310,13 +325,14 @@ void encode(const Input& input, CodecState& state, ByteSink& out) {
   out.u8(tag);
   out.varint(input.at.time - state.time);
   if (input.thread != state.thread) out.svarint(input.thread.value);
-  std::visit([&](const auto& payload) { put(payload, state, out); }, input.payload);
+  std::visit([&](const auto& payload) { write_payload(payload, state, sink); }, input.payload);
   if (!input.writes.empty()) put_writes(input.writes, state, out);
   state.time = input.at.time;
   state.thread = input.thread;
 }
 
-bool decode(ByteSource& in, CodecState& state, Input& input, std::vector<MemoryWrite>& writes) {
+bool decode(RecordSource& source, CodecState& state, Input& input, std::vector<MemoryWrite>& writes) {
+  ByteSource& in = source.bytes;
   uint8_t tag = in.u8();
   if ((tag & kHasOutput) != 0 && (tag & kKindMask) != static_cast<uint8_t>(InputKind::kSyscall)) return false;
   uint64_t delta = in.varint();
@@ -327,20 +343,21 @@ bool decode(ByteSource& in, CodecState& state, Input& input, std::vector<MemoryW
   input.thread = state.thread;
   input.more = (tag & kMore) != 0;
   writes.clear();
-  if (!read_payload_of(tag, in, state, input)) return false;
+  if (!read_payload_of(tag, source, state, input)) return false;
   if ((tag & kHasWrites) != 0 && !get_writes(in, state, writes)) return false;
   input.writes = writes;
-  return !in.failed();
+  return !in.failed() && !source.hashes.failed();
 }
 
-void encode(const Chunk& chunk, CodecState& state, ByteSink& out) {
-  out.svarint(chunk.thread.value - static_cast<int64_t>(state.thread.value));
-  out.varint(chunk.instructions);
+void encode(const Chunk& chunk, CodecState& state, RecordSink& out) {
+  out.bytes.svarint(chunk.thread.value - static_cast<int64_t>(state.thread.value));
+  out.bytes.varint(chunk.instructions);
   state.thread = chunk.thread;
   state.time += chunk.instructions;
 }
 
-bool decode(ByteSource& in, CodecState& state, Chunk& chunk) {
+bool decode(RecordSource& source, CodecState& state, Chunk& chunk) {
+  ByteSource& in = source.bytes;
   int64_t difference = in.svarint();
   if (difference > UINT32_MAX || difference < -int64_t{UINT32_MAX}) return false;
   int64_t thread = state.thread.value + difference;

@@ -15,12 +15,11 @@ namespace rdb::trace {
 
 RingMapping::RingMapping(size_t capacity)
     : fd_(memfd_create("rdb-log", MFD_CLOEXEC | MFD_ALLOW_SEALING)), capacity_(capacity) {
-  if (!fd_ || ftruncate(fd_.get(), static_cast<off_t>(kRingHeaderSize + capacity)) != 0 ||
-      fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0)
-    throw_errno("log ring", "cannot be made");
+  if (!fd_) throw_errno("log ring", "cannot be made");
   // Pages now: a producer must not meet a full memory as a SIGBUS later.
-  if (fallocate(fd_.get(), 0, 0, static_cast<off_t>(kRingHeaderSize + capacity)) != 0)
-    throw_errno("log ring", "cannot be made");
+  allocate_file(fd_.get(), kRingHeaderSize + capacity, "log ring");
+  if (fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0)
+    throw_errno("log ring", "cannot be sealed");
   void* base = mmap(nullptr, kRingHeaderSize + 2 * capacity, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED) throw_errno("log ring", "cannot be mapped");
   base_ = static_cast<uint8_t*>(base);
@@ -51,7 +50,10 @@ std::span<const uint8_t> RingMapping::available(bool& sound) {
 void RingMapping::take(size_t size) {
   tail_ += size;
   header_->tail.store(tail_, std::memory_order_seq_cst);
-  if (header_->waiting.load(std::memory_order_seq_cst) != 0) wake();
+  // A producer that waits has filled the ring: it sleeps on until half of it is free, not to be woken for a
+  // handful of records.
+  uint64_t used = header_->head.load(std::memory_order_acquire) - tail_;
+  if (used <= capacity_ / 2 && header_->waiting.load(std::memory_order_seq_cst) != 0) wake();
 }
 
 void RingMapping::stop(StopReason reason) {

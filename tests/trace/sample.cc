@@ -5,11 +5,14 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <unistd.h>
 
 namespace rdb::trace {
 
-TempDir::TempDir() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "rdb-trace-XXXXXX").string();
+TempDir::TempDir(Where where) {
+  std::filesystem::path parent = std::filesystem::temp_directory_path();
+  if (where == Where::kMemory && access("/dev/shm", W_OK) == 0) parent = "/dev/shm";
+  std::string pattern = (parent / "rdb-trace-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) std::abort();
   path_ = pattern;
   setenv("RDB_TRACE_DIR", path_.c_str(), 1);
@@ -144,10 +147,13 @@ Input SampleRun::exit() {
 }
 
 std::string fingerprint(const Input& input) {
-  ByteSink sink;
+  RecordSink sink;
   CodecState state;
   encode(input, state, sink);
-  return {reinterpret_cast<const char*>(sink.data()), sink.size()};
+  std::string print(reinterpret_cast<const char*>(sink.bytes.data()), sink.bytes.size());
+  if (sink.hashes.size() != 0)
+    print.append(reinterpret_cast<const char*>(sink.hashes.data()), sink.hashes.size());
+  return print;
 }
 
 Metadata sample_metadata() {
