@@ -156,7 +156,7 @@ static void programs(char* self) {
   fflush(stdout);
   char* arguments[] = {self, "exec", "argument with spaces", NULL};
   char* environment[] = {"ONLY=this", NULL};
-  fact("posix_spawn %d", posix_spawn(&pid, self, NULL, NULL, arguments, environment));
+  MUST(posix_spawn(&pid, self, NULL, NULL, arguments, environment) == 0);
   MUST(waitpid(pid, &status, 0) == pid);
   fact("spawned exited with %d", WEXITSTATUS(status));
   fact("spawn of nothing %s",
