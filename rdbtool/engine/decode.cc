@@ -165,7 +165,9 @@ bool decode(uint64_t pc, const uint8_t* bytes, size_t size, Instruction& out) {
   std::memcpy(out.bytes, bytes, zydis.length);
   out.address32 = zydis.address_width == 32;
   out.operand16 = zydis.operand_width == 16;
-  if (zydis.raw.rex.W | zydis.raw.rex.R | zydis.raw.rex.X | zydis.raw.rex.B)
+  // The raw fields of the encodings share their place: those of a VEX prefix must not be taken for REX.
+  const bool has_rex = zydis.attributes & ZYDIS_ATTRIB_HAS_REX;
+  if (has_rex && (zydis.raw.rex.W | zydis.raw.rex.R | zydis.raw.rex.X | zydis.raw.rex.B))
     out.rex = static_cast<uint8_t>(0x40 | zydis.raw.rex.W << 3 | zydis.raw.rex.R << 2 | zydis.raw.rex.X << 1 |
                                    zydis.raw.rex.B);
   if (zydis.attributes & ZYDIS_ATTRIB_HAS_SEGMENT_FS) out.segment = 0x64;
@@ -175,7 +177,7 @@ bool decode(uint64_t pc, const uint8_t* bytes, size_t size, Instruction& out) {
     out.disp_offset = zydis.raw.disp.size ? zydis.raw.disp.offset : 0;
     out.memory = zydis.raw.modrm.mod != 3;
     out.rip_relative = zydis.raw.modrm.mod == 0 && zydis.raw.modrm.rm == 5;
-    out.extended_index = zydis.raw.rex.X ||
+    out.extended_index = (has_rex && zydis.raw.rex.X) ||
                          (zydis.encoding == ZYDIS_INSTRUCTION_ENCODING_VEX && !zydis.raw.vex.X) ||
                          (zydis.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX && !zydis.raw.evex.X);
   }
