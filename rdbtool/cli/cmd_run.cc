@@ -22,7 +22,6 @@ struct RunOptions {
   bool stats = false;
   bool no_aslr = false;
   uint64_t seed = 0;
-  bool seed_given = false;
   std::string engine = "fast";
   uint64_t max_instructions = UINT64_MAX;
 };
@@ -53,12 +52,13 @@ void print_stats(guest::Process& process, double seconds) {
 }
 
 int run_process(const guest::ProcessOptions& options, bool stats) {
-  guest::Process process(options);
+  guest::Outside outside;
+  guest::Process process(options, outside);
   auto start = std::chrono::steady_clock::now();
   guest::Ending ending = process.run();
   std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
   if (stats) print_stats(process, time.count());
-  if (ending.kind == guest::Ending::Kind::stopped_at_limit) {
+  if (ending.kind == guest::Ending::Kind::stopped) {
     const engine::Registers& regs = process.engine().registers();
     fmt::print(stderr, "rdb: stopped after {} instructions at {:#x}\n", process.engine().executed(),
                regs.rip);
@@ -86,10 +86,12 @@ Action setup_run(CLI::App& app) {
     process.argv = command.argv;
     for (char** variable = environ; *variable != nullptr; ++variable)
       process.environment.emplace_back(*variable);
-    process.seed = app.count("--seed") ? options->seed : std::random_device{}();
-    process.randomise = !options->no_aslr;
-    process.step_only = options->engine == "step";
-    process.traces = options->engine == "fast";
+    process.machine.seed = app.count("--seed") ? options->seed
+                           : options->no_aslr  ? 0
+                                               : std::random_device{}();
+    process.machine.randomise = !options->no_aslr;
+    process.machine.step_only = options->engine == "step";
+    process.machine.traces = options->engine == "fast";
     process.max_instructions = options->max_instructions;
     return run_process(process, options->stats);
   };
@@ -98,7 +100,8 @@ Action setup_run(CLI::App& app) {
 // What execve of a guest starts; not a command for people.
 int continue_run(int fd) {
   guest::Handover handover = guest::receive_handover(fd);
-  guest::ProcessOptions options = handover.options;
+  guest::ProcessOptions options;
+  options.machine = handover.machine;
   options.path = handover.path;
   options.argv = handover.argv;
   options.environment = handover.environment;

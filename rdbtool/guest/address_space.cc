@@ -262,6 +262,37 @@ int64_t AddressSpace::mremap(uint64_t old_address, uint64_t old_size, uint64_t n
   return static_cast<int64_t>(target);
 }
 
+std::optional<int64_t> AddressSpace::call(int64_t number, const std::array<uint64_t, 6>& a) {
+  switch (number) {
+  case SYS_mmap:
+    return mmap(a[0], a[1], static_cast<int>(a[2]), static_cast<int>(a[3]), static_cast<int>(a[4]), a[5]);
+  case SYS_munmap:
+    return munmap(a[0], a[1]);
+  case SYS_mprotect:
+    return mprotect(a[0], a[1], static_cast<int>(a[2]));
+  case SYS_mremap:
+    return mremap(a[0], a[1], a[2], static_cast<int>(a[3]), a[4]);
+  case SYS_brk:
+    return brk(a[0]);
+  case SYS_madvise:
+    return madvise(a[0], a[1], static_cast<int>(a[2]));
+  default:
+    return std::nullopt;
+  }
+}
+
+void AddressSpace::restore(const Mapping& mapping, int fd) {
+  int flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE | (fd < 0 ? MAP_ANONYMOUS : 0);
+  int64_t result = raw_syscall(
+      SYS_mmap, static_cast<int64_t>(mapping.begin), static_cast<int64_t>(mapping.end - mapping.begin),
+      host_protection(mapping.protection), flags, fd, fd < 0 ? 0 : static_cast<int64_t>(mapping.offset));
+  if (result < 0)
+    limit("cannot map {:#x}-{:#x} again: {}", mapping.begin, mapping.end,
+          std::strerror(static_cast<int>(-result)));
+  insert(mapping);
+  stale(mapping.begin, mapping.end);
+}
+
 void AddressSpace::set_brk(uint64_t begin) {
   brk_begin_ = begin;
   brk_end_ = begin;

@@ -7,8 +7,10 @@
 #include "rdbtool/engine/engine.h"
 #include "rdbtool/guest/layout.h"
 
+#include <array>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_set>
 
@@ -41,6 +43,12 @@ public:
   int64_t mremap(uint64_t old_address, uint64_t old_size, uint64_t new_size, int flags, uint64_t new_address);
   int64_t brk(uint64_t address);
   int64_t madvise(uint64_t address, uint64_t length, int advice);
+
+  // The memory call with this number; nothing if it is not one of the above.
+  std::optional<int64_t> call(int64_t number, const std::array<uint64_t, 6>& arguments);
+  // For replay: a mapping exactly as it was recorded, with `fd` in place of the file that it had (-1:
+  // anonymous).
+  void restore(const Mapping& mapping, int fd);
 
   void set_brk(uint64_t begin);
   // A place for an image of this size in the window; 0 if it is full.

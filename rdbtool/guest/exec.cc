@@ -47,18 +47,20 @@ bool read_strings(AddressSpace& space, uint64_t list, std::vector<std::string>& 
 } // namespace
 
 int64_t Process::sys_clone(const SystemCall& call) {
-  engine::Registers& regs = engine_->registers();
-  uint64_t flags = call.number == SYS_clone ? static_cast<uint64_t>(call.arguments[0]) : SIGCHLD;
-  uint64_t stack = call.number == SYS_clone ? static_cast<uint64_t>(call.arguments[1]) : 0;
+  engine::Registers& regs = registers();
+  uint64_t flags = call.number == SYS_clone ? call.arguments[0] : SIGCHLD;
+  uint64_t stack = call.number == SYS_clone ? call.arguments[1] : 0;
   if (flags & CLONE_THREAD) limit("threads (clone at {:#x})", regs.rip - 2);
   // The child gets a copy of everything, rdb included. One that shares its parent's memory until exec (vfork)
   // gets a copy too, and its parent waits for it as asked.
   uint64_t real = (flags & ~static_cast<uint64_t>(CLONE_VM | CLONE_SETTLS));
   int64_t result =
-      raw_syscall(SYS_clone, static_cast<int64_t>(real), 0, call.arguments[2], call.arguments[3], 0);
+      raw_syscall(SYS_clone, static_cast<int64_t>(real), 0, static_cast<int64_t>(call.arguments[2]),
+                  static_cast<int64_t>(call.arguments[3]), 0);
   if (result == 0) {
+    set_identity({identity().program, getpid()});
     if (stack != 0) regs.gpr[engine::RSP] = stack;
-    if (flags & CLONE_SETTLS) regs.fs_base = static_cast<uint64_t>(call.arguments[4]);
+    if (flags & CLONE_SETTLS) regs.fs_base = call.arguments[4];
   }
   return result;
 }
@@ -66,8 +68,8 @@ int64_t Process::sys_clone(const SystemCall& call) {
 int64_t Process::sys_execve(uint64_t path, uint64_t argv, uint64_t environment, int directory_fd, int flags) {
   Handover handover;
   std::string name;
-  if (!read_string(space_, path, name) || !read_strings(space_, argv, handover.argv) ||
-      !read_strings(space_, environment, handover.environment))
+  if (!read_string(space(), path, name) || !read_strings(space(), argv, handover.argv) ||
+      !read_strings(space(), environment, handover.environment))
     return -EFAULT;
   if (name.empty() && !(flags & AT_EMPTY_PATH)) return -ENOENT;
   if (directory_fd != AT_FDCWD && (name.empty() || name[0] != '/'))
@@ -75,7 +77,7 @@ int64_t Process::sys_execve(uint64_t path, uint64_t argv, uint64_t environment, 
   Program program;
   if (int error = resolve_program(name, handover.argv, program)) return error;
   handover.path = name;
-  handover.options = options_;
+  handover.machine = options();
   return exec_rdb(handover);
 }
 

@@ -55,10 +55,10 @@ int64_t exec_rdb(const Handover& handover) {
   content["path"] = to_hex(handover.path);
   content["argv"] = words(handover.argv);
   content["environment"] = words(handover.environment);
-  content["seed"] = handover.options.seed;
-  content["randomise"] = handover.options.randomise;
-  content["step_only"] = handover.options.step_only;
-  content["traces"] = handover.options.traces;
+  content["seed"] = handover.machine.seed;
+  content["randomise"] = handover.machine.randomise;
+  content["step_only"] = handover.machine.step_only;
+  content["traces"] = handover.machine.traces;
   std::string text = content.dump();
   int fd = memfd_create("rdb", 0);
   if (fd < 0) return -errno;
@@ -88,10 +88,10 @@ Handover receive_handover(int fd) {
     result.path = from_hex(content.at("path"));
     result.argv = words(content.at("argv"));
     result.environment = words(content.at("environment"));
-    result.options.seed = content.at("seed");
-    result.options.randomise = content.at("randomise");
-    result.options.step_only = content.at("step_only");
-    result.options.traces = content.at("traces");
+    result.machine.seed = content.at("seed");
+    result.machine.randomise = content.at("randomise");
+    result.machine.step_only = content.at("step_only");
+    result.machine.traces = content.at("traces");
   } catch (const json::exception& error) {
     user_error("{} is used by rdb itself, not by hand ({})", kHandoverCommand, error.what());
   }

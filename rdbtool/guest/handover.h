@@ -13,7 +13,7 @@ struct Handover {
   std::string path;
   std::vector<std::string> argv;
   std::vector<std::string> environment;
-  ProcessOptions options; // seed and engine switches only
+  MachineOptions machine;
 };
 
 // Replaces this process by a new rdb that runs the program. Returns only on failure: -errno.

@@ -5,6 +5,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/guest/raw_syscall.h"
 
+#include <cstdio>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -134,6 +135,21 @@ void set_disposition(int signal, Disposition disposition, uint64_t guest_flags) 
     return;
   }
   }
+}
+
+void report_host_fault(int signal, const siginfo_t* info, const void* context, uint64_t guest_pc,
+                       uint64_t executed) {
+  const auto* gregs = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
+  char text[256];
+  int length =
+      std::snprintf(text, sizeof text,
+                    "rdb: internal error, please report it: signal %d at host address %#llx (data %p), "
+                    "guest pc %#llx, after %llu guest instructions\n",
+                    signal, static_cast<unsigned long long>(gregs[REG_RIP]), info->si_addr,
+                    static_cast<unsigned long long>(guest_pc), static_cast<unsigned long long>(executed));
+  raw_syscall(SYS_write, 2, reinterpret_cast<int64_t>(text), length);
+  raw_syscall(SYS_exit_group, kExitFailure);
+  __builtin_unreachable();
 }
 
 int64_t interruptible_syscall(const volatile bool* pending, int64_t number, const int64_t arguments[6]) {

@@ -27,6 +27,10 @@ public:
 // Sets up this OS thread's signal stack and the handlers of the synchronous signals.
 void install_host_signals(engine::Translator& translator, SignalReceiver& receiver);
 
+// A synchronous signal in rdb's own code: says so and ends the process.
+[[noreturn]] void report_host_fault(int signal, const siginfo_t* info, const void* context, uint64_t guest_pc,
+                                    uint64_t executed);
+
 // Makes the kernel deliver (or ignore, or act on by default) an asynchronous signal as the guest wishes.
 enum class Disposition : uint8_t { standard, ignored, received };
 void set_disposition(int signal, Disposition disposition, uint64_t guest_flags);

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One guest process: its memory, its thread, its signals, and the loop that runs it. System calls that
-// concern rdb itself (memory, signals, exec, exit) are carried out here; the others are really done.
+// One live guest process: the machine, run against the real kernel. A recorder may look on: it performs the
+// calls that have results from outside, and is told of everything that a replay will need.
 #pragma once
 
-#include "rdbtool/engine/translator.h"
-#include "rdbtool/guest/address_space.h"
 #include "rdbtool/guest/elf_image.h"
 #include "rdbtool/guest/host_signals.h"
-#include "rdbtool/guest/signal_frame.h"
+#include "rdbtool/guest/machine.h"
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,34 +16,46 @@ struct ProcessOptions {
   std::string path; // the program's file
   std::vector<std::string> argv;
   std::vector<std::string> environment;
-  uint64_t seed = 0;
-  bool randomise = true;
-  bool step_only = false;
-  bool traces = true;
+  MachineOptions machine;
   uint64_t max_instructions = UINT64_MAX;
 };
 
-// How a process ended.
-struct Ending {
-  enum class Kind : uint8_t { exited, signalled, stopped_at_limit } kind = Kind::exited;
-  int value = 0; // exit status or signal number
-};
+class Process;
 
-struct SystemCall {
-  int64_t number = 0;
-  int64_t arguments[6] = {};
-};
-
-class Process : private SignalReceiver {
+// Where the outside is seen. The default does every call for real and remembers nothing.
+class Outside {
 public:
-  explicit Process(const ProcessOptions& options);
+  virtual ~Outside() = default;
+  // The program is loaded, nothing is executed yet.
+  virtual void started(Process&) {}
+  // A call of class Emulated (or Refused): performs it, puts its outputs into guest memory, the result.
+  // kNotStarted if a signal must be delivered first.
+  virtual int64_t call(Process& process, const SystemCall& call, const CallShape& shape);
+  // A call that rdb itself has carried out.
+  virtual void called(Process&, const SystemCall&, int64_t /*result*/) {}
+  // A file was mapped (fd as the guest gave it); comes before called().
+  virtual void mapped(Process&, const Mapping&, int /*fd*/) {}
+  virtual engine::Engine::InputResult instruction(Process& process, engine::InputKind kind);
+  // A signal is about to be delivered.
+  virtual void signalled(Process&, const PendingSignal&) {}
+  virtual void ended(Process&, const Ending&) {}
+  // In the child of a fork, before it goes on; and just before exec: false refuses.
+  virtual void before_fork(Process&) {}
+  virtual void after_fork(Process&, int64_t /*result*/) {}
+};
+
+class Process final : public Machine, private SignalReceiver {
+public:
+  Process(const ProcessOptions& options, Outside& outside);
   ~Process() override;
 
   Ending run();
 
-  engine::Engine& engine() { return *engine_; }
-  AddressSpace& space() { return space_; }
   const std::string& program() const { return program_.path; }
+  const ProcessOptions& process_options() const { return process_options_; }
+  uint64_t initial_brk() const { return initial_brk_; }
+  // Set when a signal waits: a call that may block must not begin.
+  const volatile bool* pending() const { return &pending_; }
 
 private:
   enum class Next : uint8_t { go_on, ended };
@@ -54,35 +63,23 @@ private:
   void load();
   Next system_call();
   int64_t dispatch(const SystemCall& call, Next& next);
-  Next fault(const engine::Fault& fault);
-  Next deliver(const PendingSignal& signal);
-  Next deliver_pending();
-  int64_t pass_through(const SystemCall& call);
-
-  int64_t sys_rt_sigaction(int signal, uint64_t action, uint64_t old_action, uint64_t size);
-  int64_t sys_rt_sigprocmask(int how, uint64_t set, uint64_t old_set, uint64_t size);
-  int64_t sys_sigaltstack(uint64_t stack, uint64_t old_stack);
-  int64_t sys_arch_prctl(int code, uint64_t address);
+  Next handle(const engine::Stop& stop);
+  Next give(const PendingSignal& signal);
+  int64_t memory_call(const SystemCall& call);
   int64_t sys_clone(const SystemCall& call);
   int64_t sys_execve(uint64_t path, uint64_t argv, uint64_t environment, int directory_fd, int flags);
-  int64_t sys_readlink(int64_t result, uint64_t path, uint64_t buffer, uint64_t size);
-  void set_mask(uint64_t mask);
 
+  void on_mask(uint64_t mask) override;
+  void on_action(int signal) override;
   void on_fault(int signal, siginfo_t* info, void* context) override;
   void on_asynchronous(int signal, siginfo_t* info, void* context) override;
 
-  ProcessOptions options_;
+  ProcessOptions process_options_;
+  Outside& outside_;
   Program program_;
-  Layout layout_;
-  AddressSpace space_;
-  std::unique_ptr<engine::Translator> engine_;
+  uint64_t initial_brk_ = 0;
   Ending ending_;
-
-  SignalAction actions_[65];
-  AlternateStack alternate_stack_;
-  uint64_t mask_ = 0;
-  bool restore_mask_ = false; // sigsuspend and its kind: the mask to go back to after delivery
-  uint64_t saved_mask_ = 0;
+  bool live_ = false;             // the kernel's signal state follows the guest's
   volatile bool pending_ = false; // received_ holds a signal; everything asynchronous is blocked meanwhile
   PendingSignal received_;
 };

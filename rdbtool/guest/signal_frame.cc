@@ -86,6 +86,13 @@ void each_register(SigContext& context, engine::Registers& regs, F&& f) {
 
 } // namespace
 
+void reset_vectors(engine::Engine& engine) {
+  std::vector<std::byte> vectors(engine.vector_size());
+  const uint32_t mxcsr = 0x1F80;
+  std::memcpy(vectors.data() + 24, &mxcsr, 4);
+  engine.write_vectors(vectors);
+}
+
 bool on_alternate_stack(const AlternateStack& stack, uint64_t sp) {
   return !(stack.flags & SS_DISABLE) && sp > stack.base && sp - stack.base <= stack.size;
 }

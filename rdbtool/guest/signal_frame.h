@@ -40,6 +40,9 @@ bool push_signal_frame(engine::Engine& engine, engine::GuestMemory& memory, cons
 bool pop_signal_frame(engine::Engine& engine, engine::GuestMemory& memory, uint64_t& mask,
                       AlternateStack& stack);
 
+// The vector state of a new program.
+void reset_vectors(engine::Engine& engine);
+
 bool on_alternate_stack(const AlternateStack& stack, uint64_t sp);
 
 } // namespace rdb::guest

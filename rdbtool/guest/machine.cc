@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/guest/machine.h"
+
+#include "rdbtool/base/error.h"
+#include "rdbtool/guest/host_signals.h"
+
+#include <algorithm>
+#include <asm/prctl.h>
+#include <cerrno>
+#include <sys/syscall.h>
+
+namespace rdb::guest {
+namespace {
+
+using engine::RAX;
+using engine::RSP;
+
+constexpr uint64_t kUnblockable = 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1);
+constexpr int kSignals = 64;
+constexpr int kAutoDisarm = 1 << 31; // SS_AUTODISARM
+
+uint64_t bit(int signal) {
+  return 1ull << (signal - 1);
+}
+
+bool ignored_by_default(int signal) {
+  return signal == SIGCHLD || signal == SIGCONT || signal == SIGURG || signal == SIGWINCH;
+}
+
+const auto kDefault = reinterpret_cast<uint64_t>(SIG_DFL);
+const auto kIgnore = reinterpret_cast<uint64_t>(SIG_IGN);
+
+} // namespace
+
+Machine::Machine(const MachineOptions& options)
+    : options_(options), space_(make_layout(options.seed, options.randomise)) {
+  engine::TranslatorOptions engine_options;
+  engine_options.cache_place = space_.layout().cache;
+  engine_options.cache_size = kCacheSize;
+  engine_options.table_place = kTablePlace;
+  engine_options.step_only = options.step_only;
+  engine_options.traces = options.traces;
+  engine_ = std::make_unique<engine::Translator>(space_, engine_options);
+  space_.on_code_change([this](GuestAddr begin, uint64_t size) { engine_->invalidate(begin, size); });
+}
+
+Machine::~Machine() = default;
+
+SystemCall Machine::current_call() {
+  const engine::Registers& regs = registers();
+  SystemCall call;
+  call.number = static_cast<int64_t>(regs.gpr[RAX]);
+  const engine::Gpr order[6] = {engine::RDI, engine::RSI, engine::RDX, engine::R10, engine::R8, engine::R9};
+  for (size_t i = 0; i < 6; ++i)
+    call.arguments[i] = regs.gpr[order[i]];
+  return call;
+}
+
+std::optional<int64_t> Machine::internal_call(const SystemCall& call) {
+  switch (call.number) {
+  case SYS_arch_prctl:
+    return arch_prctl(call.arguments);
+  case SYS_rt_sigaction:
+    return rt_sigaction(call.arguments);
+  case SYS_rt_sigprocmask:
+    return rt_sigprocmask(call.arguments);
+  case SYS_sigaltstack:
+    return sigaltstack(call.arguments);
+  case SYS_set_robust_list:
+    return 0;
+  case SYS_readlink:
+    return readlink(GuestAddr(call.arguments[0]), GuestAddr(call.arguments[1]), call.arguments[2]);
+  case SYS_readlinkat:
+    return readlink(GuestAddr(call.arguments[1]), GuestAddr(call.arguments[2]), call.arguments[3]);
+  default:
+    return std::nullopt;
+  }
+}
+
+int64_t Machine::arch_prctl(const SyscallArgs& args) {
+  engine::Registers& regs = registers();
+  GuestAddr address(args[1]);
+  switch (static_cast<int>(args[0])) {
+  case ARCH_SET_FS:
+    regs.fs_base = address.value;
+    return 0;
+  case ARCH_SET_GS:
+    regs.gs_base = address.value;
+    return 0;
+  case ARCH_GET_FS:
+    return space_.write(address, &regs.fs_base, 8) == 8 ? 0 : -EFAULT;
+  case ARCH_GET_GS:
+    return space_.write(address, &regs.gs_base, 8) == 8 ? 0 : -EFAULT;
+  default:
+    return -EINVAL;
+  }
+}
+
+std::optional<int64_t> Machine::readlink(GuestAddr path, GuestAddr buffer, uint64_t size) {
+  char name[40] = {};
+  space_.read(path, name, sizeof name - 1);
+  std::string text = name;
+  if (text != "/proc/self/exe" && text != "/proc/thread-self/exe" &&
+      text != "/proc/" + std::to_string(identity_.pid) + "/exe")
+    return std::nullopt;
+  size_t length = std::min<size_t>(identity_.program.size(), size);
+  return space_.write(buffer, identity_.program.data(), length) == length ? static_cast<int64_t>(length)
+                                                                          : -EFAULT;
+}
+
+void Machine::set_mask(uint64_t mask) {
+  mask_ = mask & ~kUnblockable;
+  on_mask(mask_);
+}
+
+void Machine::set_action(int signal, const SignalAction& action) {
+  actions_[signal] = action;
+  on_action(signal);
+}
+
+int64_t Machine::rt_sigprocmask(const SyscallArgs& args) {
+  auto how = static_cast<int>(args[0]);
+  GuestAddr set(args[1]);
+  GuestAddr old_set(args[2]);
+  if (args[3] != 8) return -EINVAL;
+  uint64_t old = mask_;
+  if (set.value != 0) {
+    uint64_t bits;
+    if (space_.read(set, &bits, 8) != 8) return -EFAULT;
+    if (how == SIG_BLOCK)
+      bits = mask_ | bits;
+    else if (how == SIG_UNBLOCK)
+      bits = mask_ & ~bits;
+    else if (how != SIG_SETMASK)
+      return -EINVAL;
+    set_mask(bits);
+  }
+  if (old_set.value != 0 && space_.write(old_set, &old, 8) != 8) return -EFAULT;
+  return 0;
+}
+
+int64_t Machine::rt_sigaction(const SyscallArgs& args) {
+  auto signal = static_cast<int>(args[0]);
+  GuestAddr action(args[1]);
+  GuestAddr old_action(args[2]);
+  if (args[3] != 8 || signal < 1 || signal > kSignals) return -EINVAL;
+  SignalAction old = actions_[signal];
+  if (action.value != 0) {
+    SignalAction fresh;
+    if (signal == SIGKILL || signal == SIGSTOP) return -EINVAL;
+    if (space_.read(action, &fresh, sizeof fresh) != sizeof fresh) return -EFAULT;
+    fresh.mask &= ~kUnblockable;
+    set_action(signal, fresh);
+  }
+  if (old_action.value != 0 && space_.write(old_action, &old, sizeof old) != sizeof old) return -EFAULT;
+  return 0;
+}
+
+int64_t Machine::sigaltstack(const SyscallArgs& args) {
+  struct {
+    uint64_t base;
+    int32_t flags;
+    int32_t pad;
+    uint64_t size;
+  } raw = {};
+  GuestAddr stack(args[0]);
+  GuestAddr old_stack(args[1]);
+  AlternateStack old = alternate_stack_;
+  bool on_it = on_alternate_stack(alternate_stack_, registers().gpr[RSP]);
+  if (stack.value != 0) {
+    if (space_.read(stack, &raw, sizeof raw) != sizeof raw) return -EFAULT;
+    if (on_it) return -EPERM;
+    int mode = raw.flags & ~kAutoDisarm;
+    if (mode != 0 && mode != SS_DISABLE && mode != SS_ONSTACK) return -EINVAL;
+    if (mode != SS_DISABLE && raw.size < 2048) return -ENOMEM;
+    alternate_stack_.base = mode == SS_DISABLE ? 0 : raw.base;
+    alternate_stack_.size = mode == SS_DISABLE ? 0 : raw.size;
+    alternate_stack_.flags = mode == SS_DISABLE ? SS_DISABLE : raw.flags & kAutoDisarm;
+  }
+  if (old_stack.value != 0) {
+    raw.base = old.base;
+    raw.flags = on_it ? old.flags | SS_ONSTACK : old.flags;
+    raw.pad = 0;
+    raw.size = old.size;
+    if (space_.write(old_stack, &raw, sizeof raw) != sizeof raw) return -EFAULT;
+  }
+  return 0;
+}
+
+bool Machine::return_from_signal() {
+  AlternateStack stack;
+  uint64_t mask;
+  if (!pop_signal_frame(*engine_, space_, mask, stack)) return false;
+  if (!on_alternate_stack(alternate_stack_, registers().gpr[RSP])) alternate_stack_ = stack;
+  set_mask(mask);
+  return true;
+}
+
+PendingSignal Machine::signal_of(const engine::Fault& fault) {
+  PendingSignal signal;
+  signal.number = fault.signal;
+  signal.info = fault.info;
+  signal.trap_number = fault.trap_number;
+  signal.error_code = fault.error_code;
+  if (fault.trap_number == 14) signal.fault_address = reinterpret_cast<uint64_t>(fault.info.si_addr);
+  return signal;
+}
+
+bool Machine::write_to_code(const engine::Fault& fault, engine::Stop& after) {
+  bool write = fault.trap_number == 14 && fault.error_code & 2;
+  auto address = reinterpret_cast<uint64_t>(fault.info.si_addr);
+  if (fault.signal != SIGSEGV || !write || !space_.release_code_page(GuestAddr(address))) return false;
+  // This one instruction alone: what follows it may have changed.
+  after = engine_->run(1);
+  return true;
+}
+
+Machine::Delivery Machine::deliver(const PendingSignal& signal) {
+  SignalAction action = actions_[signal.number];
+  // A fault whose signal is blocked or ignored kills.
+  bool forced = signal.info.si_code > 0 && kSynchronousSignals & bit(signal.number);
+  if (forced && (mask_ & bit(signal.number) || action.handler == kIgnore)) action.handler = kDefault;
+  if (action.handler == kIgnore) return Delivery::ignored;
+  if (action.handler == kDefault) {
+    if (ignored_by_default(signal.number)) return Delivery::ignored;
+    fatal_signal_ = signal.number;
+    return Delivery::fatal;
+  }
+  if (!push_signal_frame(*engine_, space_, action, alternate_stack_, mask_, signal)) {
+    fatal_signal_ = SIGSEGV;
+    return Delivery::fatal;
+  }
+  if (action.flags & SA_RESETHAND) {
+    SignalAction reset = action;
+    reset.handler = kDefault;
+    set_action(signal.number, reset);
+  }
+  if (alternate_stack_.flags & kAutoDisarm) alternate_stack_ = {};
+  uint64_t mask = mask_ | action.mask;
+  if (!(action.flags & SA_NODEFER)) mask |= bit(signal.number);
+  set_mask(mask);
+  return Delivery::handler;
+}
+
+} // namespace rdb::guest

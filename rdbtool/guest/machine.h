@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The guest's machine: memory, registers, signal state, and everything about them that follows from the
+// guest's own actions. What a live run and a replay do alike is here; where inputs come from is not.
+#pragma once
+
+#include "rdbtool/engine/translator.h"
+#include "rdbtool/guest/address_space.h"
+#include "rdbtool/guest/signal_frame.h"
+#include "rdbtool/guest/syscalls/table.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace rdb::guest {
+
+struct MachineOptions {
+  uint64_t seed = 0;
+  bool randomise = true;
+  bool step_only = false;
+  bool traces = true;
+};
+
+// How a process ended.
+struct Ending {
+  enum class Kind : uint8_t { exited, signalled, stopped } kind = Kind::exited;
+  int value = 0; // exit status or signal number
+};
+
+struct SystemCall {
+  int64_t number = 0;
+  SyscallArgs arguments = {};
+};
+
+class Machine {
+public:
+  explicit Machine(const MachineOptions& options);
+  virtual ~Machine();
+
+  engine::Engine& engine() { return *engine_; }
+  engine::Translator& translator() { return *engine_; }
+  engine::Registers& registers() { return engine_->registers(); }
+  AddressSpace& space() { return space_; }
+  Time now() const { return Time(engine_->executed()); }
+  const MachineOptions& options() const { return options_; }
+
+  // The call that the guest has just made.
+  SystemCall current_call();
+
+  // Carries out a call that concerns only the machine (signal actions and masks, segment bases ...) and needs
+  // nothing from outside. Nothing if the call is not one of these.
+  std::optional<int64_t> internal_call(const SystemCall& call);
+
+  // rt_sigreturn: all registers come from the frame. False: the frame is bad, and a SIGSEGV is due.
+  bool return_from_signal();
+
+  enum class Delivery : uint8_t { handler, ignored, fatal };
+  // Gives a signal to the guest. `fatal`: it has no handler and the process ends (or its frame finds no room,
+  // then by SIGSEGV: see fatal_signal()).
+  Delivery deliver(const PendingSignal& signal);
+  int fatal_signal() const { return fatal_signal_; }
+
+  // What a fault of the guest's becomes: a signal that no mask holds back.
+  PendingSignal signal_of(const engine::Fault& fault);
+
+  // The guest writes to a page of its own code: executes that one instruction. False if the fault is another.
+  bool write_to_code(const engine::Fault& fault, engine::Stop& after);
+
+  // What the guest is told that it is: /proc/self/exe would show rdb.
+  struct Identity {
+    std::string program; // resolved path of its executable
+    int pid = 0;
+  };
+  void set_identity(const Identity& identity) { identity_ = identity; }
+  const Identity& identity() const { return identity_; }
+
+  const SignalAction& action(int signal) const { return actions_[signal]; }
+  uint64_t mask() const { return mask_; }
+
+protected:
+  // For a live run, which keeps the kernel's idea of actions and masks in step with the guest's.
+  virtual void on_mask(uint64_t /*mask*/) {}
+  virtual void on_action(int /*signal*/) {}
+
+  void set_mask(uint64_t mask);
+  void set_action(int signal, const SignalAction& action);
+
+private:
+  int64_t rt_sigaction(const SyscallArgs& args);
+  int64_t rt_sigprocmask(const SyscallArgs& args);
+  int64_t sigaltstack(const SyscallArgs& args);
+  int64_t arch_prctl(const SyscallArgs& args);
+  std::optional<int64_t> readlink(GuestAddr path, GuestAddr buffer, uint64_t size);
+
+  MachineOptions options_;
+  Identity identity_;
+  AddressSpace space_;
+  std::unique_ptr<engine::Translator> engine_;
+  SignalAction actions_[65];
+  AlternateStack alternate_stack_;
+  uint64_t mask_ = 0;
+  int fatal_signal_ = 0;
+};
+
+} // namespace rdb::guest
