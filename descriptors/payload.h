@@ -57,8 +57,8 @@ struct Target {
   enum class Kind {
     kDiscarded, // the code is gone: a losing copy of a COMDAT function
     kSection,   // `section` + `offset`
-    kSymbol,    // `symbol` (index in the symbol table) + `offset`: a common symbol has no section yet, and only
-                // through their symbols do linkers tell where thread-local variables are
+    kSymbol, // `symbol` (index in the symbol table) + `offset`: a common symbol has no section yet, and only
+             // through their symbols do linkers tell where thread-local variables are
   };
   Kind kind = Kind::kDiscarded;
   bool tls = false;

@@ -43,6 +43,8 @@ std::span<const Command> commands();
 
 // One setup function per command, each in cmd_NAME.cc.
 Action setup_run(CLI::App& app);
+Action setup_inspect(CLI::App& app);
+Action setup_verify(CLI::App& app);
 
 // What a guest's execve starts instead of a command: goes on with the program described in this descriptor.
 int continue_run(int fd);

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// `rdb inspect`: what a bundle knows, as a table.
+#include "descriptors/inspect.h"
+#include "rdbtool/base/error.h"
+#include "rdbtool/cli/command.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+namespace rdb::cli {
+
+namespace {
+
+// A bundle's descriptors by the name of the bundle or of its program.
+std::string find_descriptors(const std::string& name) {
+  for (const std::string& folder : {name, name + ".rdb"})
+    if (std::string path = folder + "/descriptors"; std::filesystem::exists(path)) return path;
+  if (!std::filesystem::exists(name)) user_error("'{}' does not exist", name);
+  user_error("'{}' is not a bundle, and there is no '{}.rdb' beside it: link the program with rdb-clang",
+             name, name);
+}
+
+int inspect(const std::string& name) {
+  std::string path = find_descriptors(name);
+  std::ifstream in(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (!in) user_error("cannot read '{}'", path);
+  try {
+    std::string table = descriptors::inspection(descriptors::read(text, path));
+    std::fwrite(table.data(), 1, table.size(), stdout);
+  } catch (const descriptors::FormatError& error) {
+    throw UserError(error.what());
+  }
+  return 0;
+}
+
+} // namespace
+
+Action setup_inspect(CLI::App& app) {
+  auto bundle = std::make_shared<std::string>();
+  app.add_option("BUNDLE", *bundle, "The bundle (prog.rdb), or the program beside it")->required();
+  app.footer("Example:\n  rdb inspect ./prog.rdb");
+  return [bundle] { return inspect(*bundle); };
+}
+
+} // namespace rdb::cli
