@@ -6,9 +6,11 @@
 #include "rdbtool/guest/handover.h"
 #include "rdbtool/guest/process.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <fcntl.h>
 #include <random>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -26,14 +28,28 @@ struct RunOptions {
   uint64_t max_instructions = UINT64_MAX;
 };
 
-void print_stats(guest::Process& process, double seconds) {
+// Where rdb's own words go after the guest has run: a copy of standard error, which the guest may close, above
+// the numbers that programs use.
+int own_error_stream() {
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  int place = static_cast<int>(std::min<rlim_t>(files.rlim_cur, 1 << 20)) - 16;
+  int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, std::max(place, 3));
+  return fd < 0 ? STDERR_FILENO : fd;
+}
+
+void say(int fd, const std::string& text) {
+  if (write(fd, text.data(), text.size()) < 0) return; // closed: nobody listens
+}
+
+void print_stats(int fd, guest::Process& process, double seconds) {
   const engine::Statistics& s = process.engine().statistics();
-  fmt::print(stderr,
-             "guest instructions: {}\nblocks: {}\ntraces: {}\ntranslations: {}\ntime in engine: {:.1f} ms\n"
-             "host entries: {}\nindirect misses: {}\npeak cache: {} KiB\ntime: {:.3f} s\n",
-             process.engine().executed(), s.blocks, s.traces, s.translated,
-             static_cast<double>(s.translate_ns) / 1e6, s.host_entries, s.indirect_misses,
-             s.peak_cache_bytes >> 10, seconds);
+  say(fd, fmt::format(
+              "guest instructions: {}\nblocks: {}\ntraces: {}\ntranslations: {}\ntime in engine: {:.1f} ms\n"
+              "host entries: {}\nindirect misses: {}\npeak cache: {} KiB\ntime: {:.3f} s\n",
+              process.engine().executed(), s.blocks, s.traces, s.translated,
+              static_cast<double>(s.translate_ns) / 1e6, s.host_entries, s.indirect_misses,
+              s.peak_cache_bytes >> 10, seconds));
 }
 
 // Ends this process as the guest ended.
@@ -52,16 +68,17 @@ void print_stats(guest::Process& process, double seconds) {
 }
 
 int run_process(const guest::ProcessOptions& options, bool stats) {
+  int own_stderr = own_error_stream();
   guest::Outside outside;
   guest::Process process(options, outside);
   auto start = std::chrono::steady_clock::now();
   guest::Ending ending = process.run();
   std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-  if (stats) print_stats(process, time.count());
+  if (stats) print_stats(own_stderr, process, time.count());
   if (ending.kind == guest::Ending::Kind::stopped) {
     const engine::Registers& regs = process.engine().registers();
-    fmt::print(stderr, "rdb: stopped after {} instructions at {:#x}\n", process.engine().executed(),
-               regs.rip);
+    say(own_stderr, fmt::format("rdb: stopped after {} instructions at {:#x}\n", process.engine().executed(),
+                                regs.rip));
     return 0;
   }
   end_as(ending);

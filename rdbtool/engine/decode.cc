@@ -48,7 +48,7 @@ constexpr Rule kRules[] = {
     {ZYDIS_MNEMONIC_FNSAVE, Kind::emulated, InputKind::none, Emulated::fnsave},
     {ZYDIS_MNEMONIC_INT3, Kind::emulated, InputKind::none, Emulated::breakpoint},
     {ZYDIS_MNEMONIC_XBEGIN, Kind::emulated, InputKind::none, Emulated::xbegin},
-    {ZYDIS_MNEMONIC_INT, Kind::refused, InputKind::none, Emulated::none, "int n (32-bit system calls)"},
+    {ZYDIS_MNEMONIC_INT, Kind::emulated, InputKind::none, Emulated::software_interrupt},
     {ZYDIS_MNEMONIC_INT1, Kind::refused, InputKind::none, Emulated::none, "int1"},
     {ZYDIS_MNEMONIC_SYSENTER, Kind::refused, InputKind::none, Emulated::none, "sysenter"},
     {ZYDIS_MNEMONIC_SYSEXIT, Kind::refused, InputKind::none, Emulated::none, "sysexit"},
@@ -165,11 +165,25 @@ bool decode(uint64_t pc, const uint8_t* bytes, size_t size, Instruction& out) {
   std::memcpy(out.bytes, bytes, zydis.length);
   out.address32 = zydis.address_width == 32;
   out.operand16 = zydis.operand_width == 16;
-  // The raw fields of the encodings share their place: those of a VEX prefix must not be taken for REX.
-  const bool has_rex = zydis.attributes & ZYDIS_ATTRIB_HAS_REX;
-  if (has_rex && (zydis.raw.rex.W | zydis.raw.rex.R | zydis.raw.rex.X | zydis.raw.rex.B))
-    out.rex = static_cast<uint8_t>(0x40 | zydis.raw.rex.W << 3 | zydis.raw.rex.R << 2 | zydis.raw.rex.X << 1 |
-                                   zydis.raw.rex.B);
+  // The raw prefixes are a union: which one is valid depends on the encoding.
+  switch (zydis.encoding) {
+  case ZYDIS_INSTRUCTION_ENCODING_LEGACY:
+    if (!(zydis.attributes & ZYDIS_ATTRIB_HAS_REX)) break;
+    out.rex_offset = zydis.raw.rex.offset;
+    out.rex = bytes[out.rex_offset];
+    break;
+  case ZYDIS_INSTRUCTION_ENCODING_VEX:
+    if (zydis.raw.vex.size == 3) out.vex_offset = static_cast<uint8_t>(zydis.raw.vex.offset + 1);
+    break;
+  case ZYDIS_INSTRUCTION_ENCODING_EVEX:
+    out.vex_offset = static_cast<uint8_t>(zydis.raw.evex.offset + 1);
+    break;
+  case ZYDIS_INSTRUCTION_ENCODING_XOP:
+    out.vex_offset = static_cast<uint8_t>(zydis.raw.xop.offset + 1);
+    break;
+  default:
+    break;
+  }
   if (zydis.attributes & ZYDIS_ATTRIB_HAS_SEGMENT_FS) out.segment = 0x64;
   if (zydis.attributes & ZYDIS_ATTRIB_HAS_SEGMENT_GS) out.segment = 0x65;
   if (zydis.attributes & ZYDIS_ATTRIB_HAS_MODRM) {
@@ -177,9 +191,6 @@ bool decode(uint64_t pc, const uint8_t* bytes, size_t size, Instruction& out) {
     out.disp_offset = zydis.raw.disp.size ? zydis.raw.disp.offset : 0;
     out.memory = zydis.raw.modrm.mod != 3;
     out.rip_relative = zydis.raw.modrm.mod == 0 && zydis.raw.modrm.rm == 5;
-    out.extended_index = (has_rex && zydis.raw.rex.X) ||
-                         (zydis.encoding == ZYDIS_INSTRUCTION_ENCODING_VEX && !zydis.raw.vex.X) ||
-                         (zydis.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX && !zydis.raw.evex.X);
   }
   if (zydis.meta.category == ZYDIS_CATEGORY_COND_BR || zydis.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
       zydis.meta.category == ZYDIS_CATEGORY_CALL || zydis.meta.category == ZYDIS_CATEGORY_RET) {
@@ -195,6 +206,13 @@ bool decode(uint64_t pc, const uint8_t* bytes, size_t size, Instruction& out) {
     out.input = rule.input;
     out.emulated = rule.emulated;
     out.refusal = rule.refusal;
+    if (rule.emulated == Emulated::software_interrupt) {
+      out.opcode = static_cast<uint8_t>(zydis.raw.imm[0].value.u);
+      if (out.opcode == 0x80) {
+        out.kind = Kind::refused;
+        out.refusal = "int 0x80 (32-bit system calls)";
+      }
+    }
     if (rule.emulated == Emulated::xbegin)
       out.target = out.end() + static_cast<uint64_t>(zydis.raw.imm[0].value.s);
     return true;

@@ -36,6 +36,7 @@ enum class Emulated : uint8_t {
   fnstenv,
   fnsave,
   breakpoint,
+  software_interrupt,
   xbegin
 };
 
@@ -48,16 +49,17 @@ struct Instruction {
   InputKind input = InputKind::none;
   Emulated emulated = Emulated::none;
   uint8_t condition = 0;    // jcc: the condition code
-  uint8_t opcode = 0;       // loop family: the opcode byte
+  uint8_t opcode = 0;       // loop family: the opcode byte; int n: the number
   uint8_t modrm_offset = 0; // position of ModRM in bytes, 0 if none
   uint8_t disp_offset = 0;  // position of the displacement, 0 if none
   uint16_t pop_bytes = 0;   // ret n
   uint8_t rex = 0;          // the REX byte, 0 if none
+  uint8_t rex_offset = 0;   // its position
+  uint8_t vex_offset = 0;   // position of the byte with VEX' or EVEX' (inverted) X and B bits, 0 if none
   uint8_t segment = 0;      // FS or GS override byte, 0 if none
   bool address32 = false;   // 67h prefix
   bool operand16 = false;   // 66h prefix
   bool rip_relative = false;
-  bool extended_index = false;   // a prefix extends the index register, which a SIB byte would make visible
   bool memory = false;           // has an explicit memory operand
   bool writes_all_flags = false; // writes all six arithmetic flags whatever their old values, reading none
   bool flags_again = false;      // cmp or test: doing it twice gives the same flags and changes nothing else

@@ -187,7 +187,7 @@ bool Emitter::put_with_operand(const Instruction& instruction, const uint8_t* he
       bytes(head, head_size);
       byte(modrm);
       u32(static_cast<uint32_t>(target - next));
-    } else if (fits_int32(target) && !instruction.extended_index) {
+    } else if (fits_int32(target)) {
       // Absolute: ModRM with a SIB byte that has neither base nor index.
       bytes(head, head_size);
       byte(static_cast<uint8_t>((modrm & 0x38) | 4));
@@ -206,13 +206,22 @@ bool Emitter::put_with_operand(const Instruction& instruction, const uint8_t* he
   return true;
 }
 
+// What stands before ModRM. The bits that extend base and index mean nothing with a rip-relative operand, but
+// would with the operand that takes its place.
+void copy_head(const Instruction& instruction, uint8_t* head) {
+  std::memcpy(head, instruction.bytes, instruction.modrm_offset);
+  if (instruction.rex) head[instruction.rex_offset] &= 0xFC;
+  if (instruction.vex_offset) head[instruction.vex_offset] |= 0x60;
+}
+
 bool Emitter::copy(const Instruction& instruction) {
   if (!instruction.rip_relative) {
     bytes(instruction.bytes, instruction.length);
     return true;
   }
-  return put_with_operand(instruction, instruction.bytes, instruction.modrm_offset, 0xFF,
-                          instruction.disp_offset + 4u);
+  uint8_t head[15];
+  copy_head(instruction, head);
+  return put_with_operand(instruction, head, instruction.modrm_offset, 0xFF, instruction.disp_offset + 4u);
 }
 
 bool Emitter::load_operand(Gpr reg, const Instruction& instruction) {

@@ -81,4 +81,8 @@ private:
   uint8_t* limit_;
 };
 
+// The bytes before ModRM of an instruction with a rip-relative operand, fit for another operand without an
+// extended base or index register.
+void copy_head(const Instruction& instruction, uint8_t* head);
+
 } // namespace rdb::engine

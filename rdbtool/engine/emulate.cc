@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Instructions that the host carries out for the guest. The x87 unit remembers where its last instruction
-// was: in the code cache. And XSAVE's header tells which components were touched at some time, not which hold
+// was: in the code cache; and some CPUs forget it at every task switch. So it is always stored as zero, which
+// is what native programs see at times, too. And XSAVE's header tells which components were touched at some time, not which hold
 // something: that differs between two runs that are otherwise equal. Both would reach guest memory, so what
 // is stored is made here, from values alone.
 #include "rdbtool/base/error.h"
@@ -20,6 +21,7 @@ constexpr uint64_t kUserFlags = 0x244DD5;
 
 constexpr size_t kLegacySize = 512;
 constexpr size_t kHeaderSize = 64;
+constexpr size_t kX87LastOffset = 6; // opcode, instruction pointer and data pointer of the last instruction
 constexpr size_t kMxcsrOffset = 24;
 constexpr size_t kX87RegistersOffset = 32;
 constexpr size_t kXmmOffset = 160;
@@ -30,34 +32,13 @@ bool all_zero(const std::byte* bytes, size_t size) {
 
 } // namespace
 
-uint64_t Translator::guest_instruction_pointer(uint64_t address) {
-  if (!cache_.contains(address)) return address;
-  Block* block = cache_.block_at(address);
-  if (block == nullptr) return 0;
-  auto offset = static_cast<uint32_t>(reinterpret_cast<uint8_t*>(address) - block->begin);
-  uint64_t pc = 0;
-  for (const MapEntry& entry : block->map)
-    if (entry.offset <= offset) pc = entry.pc;
-  return pc;
-}
-
-uint32_t Translator::guest_instruction_pointer_low(uint32_t address) {
-  uint64_t base = reinterpret_cast<uint64_t>(&state_);
-  uint64_t candidate = (base & ~0xFFFFFFFFull) | address;
-  if (candidate < base) candidate += 1ull << 32;
-  return static_cast<uint32_t>(guest_instruction_pointer(cache_.contains(candidate) ? candidate : address));
-}
-
 void Translator::read_vectors(VectorImage image) {
   RDB_CHECK(image.size() >= vector_size());
   alignas(64) std::byte legacy[kLegacySize];
   std::fill(image.begin(), image.end(), std::byte{0});
   asm volatile("fxsave64 %0" : "=m"(legacy));
   std::memcpy(image.data(), legacy, kXmmOffset);
-  uint64_t fip;
-  std::memcpy(&fip, image.data() + 8, 8);
-  fip = guest_instruction_pointer(fip);
-  std::memcpy(image.data() + 8, &fip, 8);
+  std::memset(image.data() + kX87LastOffset, 0, kMxcsrOffset - kX87LastOffset);
   std::memcpy(image.data() + kMxcsrOffset, &state_.mxcsr_guest, 4);
   const Cpu& c = cpu();
   if (c.avx512) {
@@ -206,20 +187,31 @@ Translator::Next Translator::emulate(Stop& stop, const Instruction& exit_instruc
   case Emulated::fnstenv:
   case Emulated::fnsave: {
     uint8_t environment[108] = {};
-    size_t size = instruction.operand16 ? 14 : 28;
-    if (instruction.operand16) limit("16-bit x87 environment at {:#x}", instruction.pc);
-    uint64_t address = operand_address(instruction, regs);
-    if (instruction.emulated == Emulated::fnsave) {
+    const bool all = instruction.emulated == Emulated::fnsave;
+    const bool narrow = instruction.operand16;
+    if (all && narrow)
+      asm volatile("data16 fnsave %0" : "=m"(environment));
+    else if (all)
       asm volatile("fnsave %0" : "=m"(environment));
-      size = 108;
-    } else {
+    else if (narrow)
+      asm volatile("data16 fnstenv %0" : "=m"(environment));
+    else
       asm volatile("fnstenv %0" : "=m"(environment));
-    }
-    uint32_t fip;
-    std::memcpy(&fip, environment + 12, 4);
-    fip = guest_instruction_pointer_low(fip);
-    std::memcpy(environment + 12, &fip, 4);
-    next = store_emulated(stop, instruction, address, environment, size);
+    const size_t size = narrow ? 14 : 28;
+    const size_t last = narrow ? 6 : 12; // behind control, status and tag word: the last instruction
+    std::memset(environment + last, 0, size - last);
+    uint64_t address = operand_address(instruction, regs);
+    next = store_emulated(stop, instruction, address, environment, all ? size + 80 : size);
+    if (next == Next::go_on) break;
+    // Not stored: so the unit was neither reset nor its exceptions masked.
+    if (all && narrow)
+      asm volatile("data16 frstor %0" : : "m"(environment));
+    else if (all)
+      asm volatile("frstor %0" : : "m"(environment));
+    else if (narrow)
+      asm volatile("data16 fldenv %0" : : "m"(environment));
+    else
+      asm volatile("fldenv %0" : : "m"(environment));
     break;
   }
   case Emulated::breakpoint:
@@ -227,6 +219,13 @@ Translator::Next Translator::emulate(Stop& stop, const Instruction& exit_instruc
     regs.rip = instruction.end();
     ++executed_;
     return raise(stop, SIGTRAP, SI_KERNEL, 0, 3, 0);
+  case Emulated::software_interrupt:
+    // Vectors 3 and 4 are open to programs and trap behind the instruction; the others are a protection fault.
+    if (instruction.opcode != 3 && instruction.opcode != 4)
+      return raise(stop, SIGSEGV, SI_KERNEL, 0, 13, instruction.opcode * 8u + 2);
+    regs.rip = instruction.end();
+    ++executed_;
+    return raise(stop, instruction.opcode == 3 ? SIGTRAP : SIGSEGV, SI_KERNEL, 0, instruction.opcode, 0);
   case Emulated::xbegin:
     // Every transaction aborts at once.
     regs.gpr[RAX] = 0;

@@ -32,12 +32,9 @@ Gpr free_register(const Instruction& instruction) {
 }
 
 void emit_through_register(Emitter& emit, const Instruction& instruction, Gpr base) {
-  // ModRM becomes mod 0, rm = base: one of the low registers, so no prefix bit extends it in legacy code, and
-  // the inverted extension bits of VEX and EVEX mean "not extended" in what compilers emit for rip-relative
-  // operands.
+  // ModRM becomes mod 0, rm = base: one of the low registers, so that no prefix bit is needed.
   uint8_t head[15];
-  std::memcpy(head, instruction.bytes, instruction.modrm_offset);
-  RDB_CHECK((instruction.rex & 1) == 0);
+  copy_head(instruction, head);
   emit.bytes(head, instruction.modrm_offset);
   emit.byte(static_cast<uint8_t>((instruction.bytes[instruction.modrm_offset] & 0x38) | base));
   size_t tail = instruction.disp_offset + 4u;

@@ -338,7 +338,7 @@ private:
 
   bool unreachable_operand(const Instruction& instruction) const {
     if (!instruction.rip_relative) return false;
-    if (fits_int32(instruction.rip_target()) && !instruction.extended_index) return false;
+    if (fits_int32(instruction.rip_target())) return false;
     uint64_t distance = instruction.rip_target() - reinterpret_cast<uint64_t>(emit_.here());
     // Cold code follows within this block: leave a generous margin.
     return !fits_int32(distance + (1u << 20)) || !fits_int32(distance - (1u << 20)) || instruction.address32;

@@ -65,9 +65,6 @@ private:
   int64_t budget_for(uint64_t remaining) const;
   Next record_trace(Stop& stop);
   void enter(uint8_t* place, int64_t budget, int64_t already_charged);
-  // The guest pc for a code cache address that the x87 unit remembers; others are returned as they are.
-  uint64_t guest_instruction_pointer(uint64_t address);
-  uint32_t guest_instruction_pointer_low(uint32_t address);
 
   GuestMemory& memory_;
   TranslatorOptions options_;
