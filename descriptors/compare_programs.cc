@@ -159,7 +159,8 @@ std::string first_section(const elf::File& original, const elf::File& program) {
 void find_reasons(const elf::File& original, const elf::File& program, const FunctionDifference& functions,
                   std::vector<std::string>& reasons) {
   std::set<std::string> before = makers(original), after = makers(program);
-  if (before != after)
+  // A stripped program may not say.
+  if (before != after && !before.empty() && !after.empty())
     reasons.push_back("another compiler or linker: made by " + joined(after) + "; the original by " +
                       joined(before));
   std::set<std::string> old_producers = producers(original), new_producers = producers(program);
