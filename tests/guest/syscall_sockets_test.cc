@@ -324,7 +324,7 @@ TEST(SyscallSockets, ManyMessages) {
     EXPECT_EQ(run.call(SYS_recvmmsg, int(*pair.b), at_edge, 3, MSG_DONTWAIT, nullptr), 2);
     EXPECT_EQ(run.call(SYS_recvmmsg, int(*pair.b), guest.inaccessible(), 3, MSG_DONTWAIT, nullptr), -EFAULT);
 
-    std::memcpy(buffer, "sent by sendmmsg", 16);
+    std::strcpy(buffer, "sent by sendmmsg");
     EXPECT_EQ(run.call(SYS_sendmmsg, int(*pair.b), messages, 3, 0), 3);
     EXPECT_EQ(messages[0].msg_len, 23u);
     EXPECT_EQ(run.call(SYS_sendmmsg, int(*pair.b), at_edge, 3, 0), 2);

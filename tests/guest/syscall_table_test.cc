@@ -131,6 +131,7 @@ TEST(SyscallTable, RowsAreWellFormed) {
         EXPECT_EQ(info.variants->variant_arg, i) << info.name;
       }
     }
+    EXPECT_EQ(info.has_variants, info.variants != nullptr) << info.name;
     EXPECT_EQ(info.call_class == CallClass::Refused, info.error != 0) << info.name;
     EXPECT_EQ(info.call_class == CallClass::Refused, info.reason != nullptr) << info.name;
   }

@@ -132,7 +132,10 @@ constexpr SyscallInfo call(uint16_t number, const char* name, CallClass call_cla
 template <class... Args>
 constexpr SyscallInfo varied(uint16_t number, const char* name, CallClass call_class, Blocking blocking,
                              const VariantTable& variants, Args... args) {
-  return {number, name, call_class, blocking, static_cast<uint8_t>(sizeof...(Args)), {args...}, &variants};
+  SyscallInfo info = call(number, name, call_class, blocking, args...);
+  info.variants = &variants;
+  info.has_variants = true;
+  return info;
 }
 constexpr SyscallInfo refused(uint16_t number, const char* name, int error, const char* reason) {
   return {number, name,  CallClass::Refused, Blocking::Never, 6, {hex, hex, hex, hex, hex, hex}, nullptr,

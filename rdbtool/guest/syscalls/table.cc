@@ -438,7 +438,7 @@ constexpr std::array<CallTraits, kSyscallLimit> make_traits() {
   for (const SyscallInfo& info : kTable) {
     CallTraits& t = traits[info.number];
     t.known = true;
-    t.has_variants = info.variants != nullptr;
+    t.has_variants = info.has_variants;
     t.may_block = info.blocking == Blocking::May || t.has_variants;
     t.plain = info.call_class == CallClass::Emulated && !t.has_variants;
     for (const ArgSpec& arg : info.args)
