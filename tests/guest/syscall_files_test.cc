@@ -118,6 +118,8 @@ TEST_F(SyscallFiles, StatusOfFiles) {
     EXPECT_EQ(run.changing_call(SYS_statfs, path, system), 0);
     run.expect_write(system, sizeof *system);
     EXPECT_EQ(run.changing_call(SYS_fstatfs, int(fd), system), 0);
+    char* old_style = guest.take(32);
+    run.changing_call(SYS_ustat, status->st_dev, old_style);
     guest.reset();
   });
 }
@@ -158,6 +160,7 @@ TEST_F(SyscallFiles, ExtendedAttributes) {
     EXPECT_EQ(run.call(SYS_lgetxattr, path, name, buffer, 3), -ERANGE);
     EXPECT_EQ(run.call(SYS_fgetxattr, int(fd), name, buffer, 5), 5);
     EXPECT_GE(run.call(SYS_listxattr, path, buffer, 256), 11);
+    EXPECT_GE(run.call(SYS_llistxattr, path, buffer, 256), 11);
     EXPECT_GE(run.call(SYS_flistxattr, int(fd), buffer, 0), 11);
   });
 }

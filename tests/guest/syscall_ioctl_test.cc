@@ -6,7 +6,9 @@
 #include <fcntl.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
+#include <linux/if_tun.h>
 #include <linux/kvm.h>
+#include <linux/random.h>
 #include <linux/rtc.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -72,6 +74,40 @@ TEST(SyscallIoctl, Files) {
     // Not in the table: decoded from the request itself.
     EXPECT_EQ(run.call(SYS_ioctl, int(fd), RTC_RD_TIME, map), -ENOTTY);
   });
+}
+
+// Devices that not every machine has: what is not there fails alike in both runs.
+TEST(SyscallIoctl, DevicesThatAreThere) {
+  struct Request {
+    const char* path;
+    std::initializer_list<uint64_t> requests;
+  };
+  const Request all[] = {
+      {"/proc/self/ns/user", {_IO(0xb7, 2), _IO(0xb7, 3), _IO(0xb7, 4), _IOR(0xb7, 5, uint64_t)}},
+      {"/dev/random", {RNDGETENTCNT}},
+      {"/dev/net/tun", {TUNGETFEATURES, TUNGETIFF}},
+      {"/dev/vda",
+       {BLKGETSIZE, BLKGETSIZE64, BLKSSZGET, BLKPBSZGET, BLKBSZGET, BLKROGET, BLKRAGET, BLKFRAGET, BLKSECTGET,
+        BLKIOMIN, BLKIOOPT, BLKALIGNOFF, BLKROTATIONAL, BLKDISCARDZEROES, 0x0301}},
+      {"/dev/loop0", {0x4c05, BLKGETSIZE64}},
+      {"/dev/tty0", {0x4b33, 0x4b3b, 0x4b44, 0x5600, 0x5601, 0x5603}},
+      {"/dev/ttyS0",
+       {TCGETS, TIOCMGET, TIOCGSERIAL, TIOCGICOUNT, TIOCGRS485, TIOCSERGETLSR, TIOCGSOFTCAR, TIOCGLCKTRMIOS,
+        TIOCGDEV}},
+  };
+  for (const Request& device : all) {
+    int probe = open(device.path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (probe < 0) continue;
+    close(probe);
+    for (uint64_t request : device.requests) {
+      SCOPED_TRACE(testing::Message() << device.path << " request " << std::hex << request);
+      expect_alike([&](TwinRun& run, TwinGuest& guest) {
+        Fd fd(open(device.path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
+        int64_t result = run.call(SYS_ioctl, int(fd), request, guest.take(1024));
+        if (result > 2) close(static_cast<int>(result)); // a namespace's descriptor
+      });
+    }
+  }
 }
 
 CallShape shape_of_request(uint64_t request) {

@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/time.h>
@@ -62,6 +63,11 @@ TEST(SyscallProcess, Capabilities) {
     EXPECT_EQ(run.call(SYS_capget, header, data), -EINVAL);
     EXPECT_EQ(header->version, unsigned{_LINUX_CAPABILITY_VERSION_3});
     EXPECT_EQ(run.call(SYS_capget, header, nullptr), 0);
+    header->version = _LINUX_CAPABILITY_VERSION_3;
+    EXPECT_EQ(run.call(SYS_capget, header, data), 0);
+    EXPECT_EQ(run.call(SYS_capset, header, data), 0);
+    header->version = 1;
+    EXPECT_EQ(run.call(SYS_capset, header, data), -EINVAL);
   });
 }
 
@@ -132,6 +138,9 @@ TEST(SyscallProcess, Clocks) {
     auto* adjustment = guest.put(timex{});
     EXPECT_GE(run.changing_call(SYS_adjtimex, adjustment), 0);
     EXPECT_GT(adjustment->tick, 0);
+    *adjustment = {};
+    EXPECT_GE(run.changing_call(SYS_clock_adjtime, CLOCK_REALTIME, adjustment), 0);
+    EXPECT_GT(adjustment->tick, 0);
     guest.reset();
     EXPECT_EQ(run.call(SYS_clock_getres, CLOCK_MONOTONIC, now), 0);
     EXPECT_EQ(run.call(SYS_clock_getres, CLOCK_MONOTONIC, nullptr), 0);
@@ -177,6 +186,13 @@ TEST(SyscallProcess, SignalsAndControl) {
     EXPECT_EQ(run.call(SYS_prctl, PR_GET_CHILD_SUBREAPER, value), 0);
     EXPECT_EQ(run.call(SYS_prctl, PR_GET_DUMPABLE), 1);
     EXPECT_EQ(run.call(SYS_arch_prctl, 0x1003, old), 0);
+    auto* sizes = guest.take<uint16_t>(3);
+    run.call(SYS_seccomp, 3, 0, sizes); // SECCOMP_GET_NOTIF_SIZES
+    char* kernel_log = guest.take(256);
+    run.changing_call(SYS_syslog, 3, kernel_log, 256);
+    run.forget(kernel_log, 256);
+    run.changing_call(SYS_syslog, 10, kernel_log, 256); // asks for a size and writes nothing
+    EXPECT_TRUE(run.writes().empty());
   });
 }
 
@@ -295,7 +311,15 @@ TEST(SyscallProcess, NewerCalls) {
     auto* request = guest.put(Request{24, 0, ~uint64_t{0}, 0}); // the root of all mounts
     auto* mounts = guest.take<uint64_t>(64);
     run.call(458, request, mounts, 2, 0); // listmount
-    *length = 0;
+    *length = 256;
+    run.call(459, 100, ids, length, 0); // lsm_get_self_attr: the current label, where a module has one
+    struct statx root;
+    ASSERT_EQ(statx(AT_FDCWD, "/", 0, 0x4000, &root), 0); // STATX_MNT_ID_UNIQUE
+    request->mount = root.stx_mnt_id;
+    request->parameter = 2 | 8 | 16 | 32; // what is mounted where
+    char* mount = guest.take(2048);
+    run.call(457, request, mount, 2048, 0); // statmount
+    run.call(457, request, mount, 16, 0);
     Fd fd(open("/proc/self/exe", O_RDONLY));
     auto* range = guest.put<std::array<uint64_t, 2>>({0, 4096});
     auto* cache = guest.take<uint64_t>(5);
