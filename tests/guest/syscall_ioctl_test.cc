@@ -118,10 +118,28 @@ TEST(SyscallIoctl, UnlistedRequestsSayWhatTheyWrite) {
   CallShape reads = shape_of_request(RTC_RD_TIME);
   EXPECT_EQ(reads.call_class, CallClass::Emulated);
   EXPECT_EQ(reads.variant, nullptr);
-  EXPECT_EQ(reads.arg(2).kind, ArgKind::Update);
+  EXPECT_EQ(reads.arg(2).kind, ArgKind::UpdateExact);
   EXPECT_EQ(reads.arg(2).size, sizeof(rtc_time));
   CallShape writes = shape_of_request(RTC_SET_TIME);
   EXPECT_EQ(writes.arg(2).kind, ArgKind::In);
+}
+
+TEST(SyscallIoctl, UnlistedRequestsCannotWriteMore) {
+  TwinGuest guest;
+  ScratchArena arena;
+  RedirectedCall call(arena);
+  char* structure = guest.take(sizeof(rtc_time));
+  SyscallArgs args{3, RTC_RD_TIME, reinterpret_cast<uint64_t>(structure)};
+  uint64_t scratch = call.prepare(shape_of(*find_syscall(SYS_ioctl), args), args, guest)[2];
+  EXPECT_NE(scratch, args[2]);
+  Fd zero(open("/dev/zero", O_RDONLY));
+  auto read_zeros = [&](size_t size) {
+    return raw_call(SYS_read, {static_cast<uint64_t>(int(zero)), scratch, size});
+  };
+  EXPECT_EQ(read_zeros(sizeof(rtc_time) + 100), int64_t{sizeof(rtc_time)});
+  std::span<const MemoryWrite> writes = call.finish(0);
+  ASSERT_EQ(writes.size(), 1u);
+  EXPECT_EQ(writes[0].size, sizeof(rtc_time));
 }
 
 TEST(SyscallIoctl, RequestsThatHideTheirOutputAreRefused) {

@@ -98,7 +98,8 @@ bool is_counted(ArgKind kind) {
 
 bool needs_size(ArgKind kind) {
   return (is_counted(kind) && kind != ArgKind::UpdateBits) || kind == ArgKind::In || kind == ArgKind::Out ||
-         kind == ArgKind::OutIfPositive || kind == ArgKind::Update || kind == ArgKind::UpdateByLength;
+         kind == ArgKind::OutIfPositive || kind == ArgKind::Update || kind == ArgKind::UpdateExact ||
+         kind == ArgKind::UpdateByLength;
 }
 
 void expect_well_formed(const SyscallInfo& info, const ArgSpec& spec, unsigned index) {

@@ -42,6 +42,7 @@ enum class ArgKind : uint8_t {
   // What the kernel reads and may write, or writes in ways that depend on more than the result: it is
   // copied in, and after the call whatever changed is what was written.
   Update,         // `size` bytes
+  UpdateExact,    // the same, and whoever touches more faults: sizes that only a request itself vouches for
   UpdateArray,    // args[count_arg] elements of `size` bytes
   UpdateBits,     // a bit set: args[count_arg] bits in words of 8 bytes
   UpdatePages,    // one byte for every page of args[count_arg] bytes

@@ -127,6 +127,7 @@ private:
       return structure(spec, pointer, count(spec));
     case ArgKind::In:
     case ArgKind::Update:
+    case ArgKind::UpdateExact:
       return structure(spec, pointer, 1);
     case ArgKind::Out:
       return succeeded() ? structure(spec, pointer, 1) : pointer_text(pointer);

@@ -10,6 +10,7 @@
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <linux/if_tun.h>
+#include <linux/random.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 
@@ -30,6 +31,8 @@ constexpr ArgSpec termio_in = in(18), termio_out = out(18);
 constexpr ArgSpec winsize_in = in(8), winsize_out = out(8);
 constexpr const char* kNested = "a request whose structure points to further memory";
 constexpr const char* kCrypt = "file system encryption";
+constexpr const char* kUndeclared = "a request that writes what it does not declare";
+constexpr ArgSpec fiemap_update{ArgKind::Fiemap, NameSet::None, Shape::Opaque, 0, 32};
 
 // clang-format off
 constexpr auto kRequests = sorted_variants({
@@ -119,7 +122,8 @@ constexpr auto kRequests = sorted_variants({
   variant(FICLONE,         "FICLONE", fd, emulated, may),
   variant(FICLONERANGE,    "FICLONERANGE", in(32), emulated, may),
   variant(FIDEDUPERANGE,   "FIDEDUPERANGE", {ArgKind::DedupeRange, NameSet::None, Shape::Opaque, 0, 24}, emulated, may),
-  variant(FS_IOC_FIEMAP,   "FS_IOC_FIEMAP", {ArgKind::Fiemap, NameSet::None, Shape::Opaque, 0, 32}, emulated, may),
+  variant(FS_IOC_FIEMAP,   "FS_IOC_FIEMAP", fiemap_update, emulated, may),
+  variant(_IOC(_IOC_READ | _IOC_WRITE, 'f', 42, 32), "EXT4_IOC_GET_ES_CACHE", fiemap_update, emulated, may),
   variant(FS_IOC_GETFLAGS, "FS_IOC_GETFLAGS", update(8)),
   variant(FS_IOC_SETFLAGS, "FS_IOC_SETFLAGS", int_in),
   variant(FS_IOC_GETVERSION, "FS_IOC_GETVERSION", update(8)),
@@ -132,6 +136,7 @@ constexpr auto kRequests = sorted_variants({
   refused_variant(_IOC(_IOC_READ | _IOC_WRITE, 'f', 16, 96), "PAGEMAP_SCAN", ENOTTY, kNested),
   refused_variant(_IOC(_IOC_READ | _IOC_WRITE, 'f', 17, 104), "PROCMAP_QUERY", ENOTTY, "the host's mappings"),
   refused_variant(_IOC(_IOC_READ | _IOC_WRITE, 'X', 59, 192), "FS_IOC_GETFSMAP", ENOTTY, kNested),
+  refused_variant(_IOC(_IOC_READ | _IOC_WRITE, 'f', 23, 80), "FS_IOC_ADD_ENCRYPTION_KEY", ENOTTY, kCrypt),
   refused_variant(_IOC(_IOC_WRITE, 'f', 20, 16), "FS_IOC_GET_ENCRYPTION_PWSALT", ENOTTY, kCrypt),
   refused_variant(_IOC(_IOC_WRITE, 'f', 21, 12), "FS_IOC_GET_ENCRYPTION_POLICY", ENOTTY, kCrypt),
   refused_variant(_IOC(_IOC_READ | _IOC_WRITE, 'f', 22, 9), "FS_IOC_GET_ENCRYPTION_POLICY_EX", ENOTTY, kCrypt),
@@ -169,6 +174,16 @@ constexpr auto kRequests = sorted_variants({
   variant(0x4c04,          "LOOP_SET_STATUS64", in(232)),
   variant(0x4c05,          "LOOP_GET_STATUS64", update(232)),
   variant(0x4c82,          "LOOP_CTL_GET_FREE"),
+  refused_variant(_IOC(_IOC_READ | _IOC_WRITE, 0x12, 130, 16), "BLKREPORTZONE", ENOTTY, kUndeclared),
+  // Other devices.
+  variant(RNDGETENTCNT,    "RNDGETENTCNT", int_out),
+  variant(RNDADDTOENTCNT,  "RNDADDTOENTCNT", int_in),
+  variant(RNDADDENTROPY,   "RNDADDENTROPY", in(8)),
+  variant(RNDZAPENTCNT,    "RNDZAPENTCNT"),
+  variant(RNDCLEARPOOL,    "RNDCLEARPOOL"),
+  variant(RNDRESEEDCRNG,   "RNDRESEEDCRNG"),
+  refused_variant(_IOC(_IOC_WRITE, 'p', 0x13, 24), "RTC_PARAM_GET", ENOTTY, kUndeclared),
+  refused_variant(_IOC(_IOC_READ, 'E', 0x92, 16), "EVIOCGMASK", ENOTTY, kNested),
   // Sockets.
   variant(FIOSETOWN,       "FIOSETOWN", int_in),
   variant(SIOCSPGRP,       "SIOCSPGRP", int_in),
@@ -223,16 +238,25 @@ constexpr unsigned char kNestedFamilies[] = {
     'V',  // video capture
     '|',  // media controllers
     'A',  // sound
+    'C',  // sound controls, Bluetooth
+    'B',  // Bluetooth networks
+    'H',  // Bluetooth, sound hardware, DMA heaps
+    'R',  // Bluetooth serial lines
     'U',  // USB devices
     'N',  // NVMe, non-volatile memory
+    'M',  // flash memory
     'S',  // CD-ROM, secure processors
+    'X',  // XFS
+    'a',  // ATM, accelerators
     'b',  // Android's binder
-    'c',  // containers' and other private requests
+    'i',  // IPMI
     'k',  // SPI
-    'o',  // DVB
+    'n',  // NILFS
+    'o',  // DVB, UBI
     '$',  // performance counters
     '!',  // seccomp notifications
     ';',  // VFIO, IOMMU
+    '>',  // fences
     0x07, // I2C
     0x09, // RAID
     0x1b, // InfiniBand
@@ -242,6 +266,10 @@ constexpr unsigned char kNestedFamilies[] = {
     0xaa, // userfaultfd
     0xae, // KVM
     0xaf, // vhost
+    0xb3, // memory cards
+    0xb6, // FPGA
+    0xcf, // SMB
+    0xf5, // F2FS
     0xfd, // device mapper
 };
 
@@ -256,7 +284,8 @@ CallVariant decode_ioctl_request(uint32_t request) {
     return refused_variant(request, nullptr, ENOTTY, "a request that does not say what it writes");
   bool writes = (_IOC_DIR(request) & _IOC_READ) != 0;
   // What the kernel writes is also copied in: drivers do not always fill what they announce.
-  ArgSpec arg = writes ? update(_IOC_SIZE(request)) : in(_IOC_SIZE(request));
+  ArgSpec arg = in(_IOC_SIZE(request));
+  if (writes) arg.kind = ArgKind::UpdateExact;
   return variant(request, nullptr, arg, emulated, may);
 }
 

@@ -55,6 +55,7 @@ std::string arg_text(const ArgSpec& spec) {
   case ArgKind::IovecOut:
     return counted("out:iovec");
   case ArgKind::Update:
+  case ArgKind::UpdateExact:
     return fmt::format("inout:{}", spec.size);
   case ArgKind::UpdateArray:
     return counted(fmt::format("inout:{}", spec.size).c_str());

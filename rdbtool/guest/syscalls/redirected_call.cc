@@ -103,6 +103,8 @@ uint64_t RedirectedCall::redirect(const CallShape& shape, unsigned index) {
     return redirect_iovec(pointer, element_count(shape, index), {});
   case ArgKind::Update:
     return redirect_update(pointer, spec.size);
+  case ArgKind::UpdateExact:
+    return redirect_exact(pointer, spec.size);
   case ArgKind::UpdateArray:
     return redirect_update(pointer, product(element_count(shape, index), spec.size));
   case ArgKind::UpdateBits: {
@@ -188,6 +190,15 @@ uint64_t RedirectedCall::redirect_update(uint64_t pointer, size_t size) {
   }
   memory_->read(GuestAddr(pointer), scratch, writable);
   track_changes(pointer, scratch, writable);
+  return reinterpret_cast<uint64_t>(scratch);
+}
+
+uint64_t RedirectedCall::redirect_exact(uint64_t pointer, size_t size) {
+  if (pointer >= kUserEnd || memory_->writable_prefix(GuestAddr(pointer), size) < size)
+    return redirect_update(pointer, size);
+  std::byte* scratch = arena_.allocate_before_fault(size);
+  memory_->read(GuestAddr(pointer), scratch, size);
+  track_changes(pointer, scratch, size);
   return reinterpret_cast<uint64_t>(scratch);
 }
 

@@ -77,6 +77,7 @@ private:
   uint64_t element_count(const CallShape& shape, unsigned index) const;
   uint64_t redirect_out(uint64_t pointer, size_t size, const Output& how);
   uint64_t redirect_update(uint64_t pointer, size_t size);
+  uint64_t redirect_exact(uint64_t pointer, size_t size);
   uint64_t redirect_by_length(uint64_t pointer, uint64_t length_pointer, uint32_t unit, size_t most);
   uint64_t redirect_iovec(uint64_t pointer, uint64_t count, Stream stream);
   uint64_t redirect_msghdr(uint64_t pointer);
