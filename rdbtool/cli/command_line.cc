@@ -29,14 +29,16 @@ std::string describe_missing_value(const std::string& message) {
 }
 
 std::string describe(const CLI::ParseError& error, const CLI::App& app) {
-  std::string message = error.what();
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) && !app.remaining().empty()) {
-    std::string word = app.remaining().front();
-    message = fmt::format("{} '{}'", word.starts_with('-') ? "unknown option" : "unexpected argument", word);
-  } else if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) {
-    message = describe_missing_value(message);
+  // A mistyped option often shows first as something else that is missing.
+  for (const std::string& word : app.remaining()) {
+    bool option = word.size() > 1 && word.starts_with('-') && word != "--";
+    if (option) return fmt::format("unknown option '{}'", word);
+    if (app.get_prefix_command()) break; // from here on the words are the guest's
   }
-  return message;
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) && !app.remaining().empty())
+    return fmt::format("unexpected argument '{}'", app.remaining().front());
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) return describe_missing_value(error.what());
+  return error.what();
 }
 
 int run_command(const Command& command, std::vector<std::string> args) {

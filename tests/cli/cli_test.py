@@ -54,5 +54,34 @@ class Cli(harness.TestCase):
         self.assertTrue(done.stderr.startswith(b"rdb: cannot write"), done.stderr)
 
 
+class Run(harness.TestCase):
+    def test_options_after_the_program_go_to_the_program(self):
+        for args in ["/bin/ls", "--help"], ["--", "/bin/ls", "--help"], ["--no-aslr", "/bin/ls", "--help"]:
+            with self.subTest(args=args):
+                self.assertTrue(self.rdb("run", *args, status=0).out.startswith("Usage: /bin/ls "))
+        self.assertEqual(self.rdb("run", "/usr/bin/printf", "%s.", "--", "a b", "", status=0).out, "--.a b..")
+
+    def test_a_program_named_like_a_command_of_rdb_is_found_in_path(self):
+        self.write("names", "")
+        self.assertEqual(self.rdb("run", "ls", self.tmp, status=0).out, "names\n")
+
+    def test_the_status_is_the_programs(self):
+        self.rdb("run", "/bin/sh", "-c", "exit 7", status=7)
+        self.rdb("run", "/bin/sh", "-c", "kill -TERM $$", status=-15)
+
+    def test_wrong_use_is_found_before_anything_starts(self):
+        for args, said in (
+            (["/no/such/program"], "cannot run /no/such/program: No such file or directory"),
+            (["no-such-program"], "there is no program 'no-such-program' in PATH"),
+            (["--no-such-option", "/bin/echo", "x"], "unknown option '--no-such-option'"),
+            ([], "no program given"),
+        ):
+            with self.subTest(args=args):
+                result = self.rdb("run", *args, status=2)
+                self.assertRegex(result.err, r"\Ardb: .*\n\Z")
+                self.assertIn(said, result.err)
+                self.assertEqual(result.out, "")
+
+
 if __name__ == "__main__":
     harness.main()

@@ -37,6 +37,12 @@ Action setup_show(CLI::App& app) {
   };
 }
 
+Action setup_pair(CLI::App& app) {
+  auto one = std::make_shared<std::string>();
+  app.add_option("ONE", *one, "The first")->required();
+  return [one] { return 0; };
+}
+
 Action setup_limit(CLI::App&) {
   return []() -> int { limit("system call {}", "vmsplice"); };
 }
@@ -49,8 +55,8 @@ Action setup_refused(CLI::App&) {
 
 constexpr Command kCommands[] = {
     {"start", "Start a program", setup_start}, {"show", "Show something", setup_show},
-    {"limit", "Meet a limit", setup_limit},    {"bug", "Meet a bug", setup_bug},
-    {"refused", "Be refused", setup_refused},
+    {"pair", "Compare two", setup_pair},       {"limit", "Meet a limit", setup_limit},
+    {"bug", "Meet a bug", setup_bug},          {"refused", "Be refused", setup_refused},
 };
 
 struct Outcome {
@@ -154,6 +160,11 @@ TEST(CommandLine, WrongUseNamesWhatIsWrongAndWhatToDo) {
             "rdb: start: --depth needs a value; 'rdb help start' says what it takes\n");
   EXPECT_EQ(complaint({"start", "--depth", "deep", "/bin/ls"}),
             "rdb: start: Could not convert: --depth = deep; 'rdb help start' says what it takes\n");
+  EXPECT_EQ(complaint({"start", "--depth", "deep", "/bin/ls", "--all"}),
+            "rdb: start: Could not convert: --depth = deep; 'rdb help start' says what it takes\n");
+  EXPECT_EQ(complaint({"pair", "--frob"}),
+            "rdb: pair: unknown option '--frob'; 'rdb help pair' says what it takes\n");
+  EXPECT_EQ(complaint({"pair"}), "rdb: pair: ONE is required; 'rdb help pair' says what it takes\n");
   EXPECT_EQ(complaint({"help", "xyzzy"}), "rdb: there is no command 'xyzzy'; 'rdb help' lists them\n");
 }
 
