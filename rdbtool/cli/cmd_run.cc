@@ -3,17 +3,15 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/guest_command.h"
+#include "rdbtool/cli/guest_ending.h"
 #include "rdbtool/guest/handover.h"
 #include "rdbtool/guest/process.h"
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <fcntl.h>
 #include <random>
-#include <sys/resource.h>
-#include <unistd.h>
 
 extern char** environ;
 
@@ -50,21 +48,6 @@ void print_stats(int fd, guest::Process& process, double seconds) {
               process.engine().executed(), s.blocks, s.traces, s.translated,
               static_cast<double>(s.translate_ns) / 1e6, s.host_entries, s.indirect_misses,
               s.peak_cache_bytes >> 10, seconds));
-}
-
-// Ends this process as the guest ended.
-[[noreturn]] void end_as(const guest::Ending& ending) {
-  std::fflush(nullptr);
-  if (ending.kind == guest::Ending::Kind::signalled) {
-    rlimit no_core{0, 0};
-    setrlimit(RLIMIT_CORE, &no_core); // a core of the host would mislead
-    signal(ending.value, SIG_DFL);
-    sigset_t all;
-    sigemptyset(&all);
-    sigprocmask(SIG_SETMASK, &all, nullptr);
-    raise(ending.value);
-  }
-  _exit(ending.value);
 }
 
 int run_process(const guest::ProcessOptions& options, bool stats) {

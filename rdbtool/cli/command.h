@@ -42,6 +42,8 @@ struct Command {
 std::span<const Command> commands();
 
 // One setup function per command, each in cmd_NAME.cc.
+Action setup_record(CLI::App& app);
+Action setup_replay(CLI::App& app);
 Action setup_run(CLI::App& app);
 Action setup_inspect(CLI::App& app);
 Action setup_verify(CLI::App& app);

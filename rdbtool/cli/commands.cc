@@ -6,6 +6,8 @@ namespace rdb::cli {
 
 std::span<const Command> commands() {
   static constexpr Command kCommands[] = {
+      {"record", "Run a program and record it", setup_record},
+      {"replay", "Play a recording again, exactly", setup_replay},
       {"run", "Run a program under the engine, without recording it", setup_run},
       {"inspect", "Show the debug regions of a program: where they run and what they see", setup_inspect},
       {"verify", "Compare a program with the original it should equal", setup_verify},

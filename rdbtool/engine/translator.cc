@@ -151,7 +151,8 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
       }
       uint64_t remaining = run_target_ - executed_;
       if (interrupted_ || remaining <= 2 * kSlack) {
-        must_step_ = exit.flags_lost;
+        // Also where the flags are good: a budget smaller than the block would bring it back here for ever.
+        must_step_ = true;
         return Next::go_on;
       }
       enter(exit.resume, budget_for(remaining), -exit.owed);

@@ -130,6 +130,7 @@ Process::Next Process::system_call() {
   engine::Registers& regs = registers();
   SystemCall call = current_call();
   Next next = Next::go_on;
+  outside_.reached_call(*this);
   if (call.number == SYS_rt_sigreturn) {
     outside_.called(*this, call, 0);
     if (return_from_signal()) return Next::go_on;

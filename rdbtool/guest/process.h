@@ -28,6 +28,8 @@ public:
   virtual ~Outside() = default;
   // The program is loaded, nothing is executed yet.
   virtual void started(Process&) {}
+  // The guest has made a call; nothing of it is done yet.
+  virtual void reached_call(Process&) {}
   // A call of class Emulated (or Refused): performs it, puts its outputs into guest memory, the result.
   // kNotStarted if a signal must be delivered first.
   virtual int64_t call(Process& process, const SystemCall& call, const CallShape& shape);

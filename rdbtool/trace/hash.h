@@ -50,7 +50,7 @@ public:
     total_ += size;
     if (held_ != 0) {
       while (size != 0 && held_ < 32) {
-        hold_[held_++] = *p++;
+        hold_[held_++ & 31] = *p++;
         --size;
       }
       if (held_ < 32) return;
@@ -60,7 +60,7 @@ public:
     for (; size >= 32; p += 32, size -= 32)
       stripe(p);
     while (size-- != 0)
-      hold_[held_++] = *p++;
+      hold_[held_++ & 31] = *p++;
   }
 
   uint64_t digest() const {

@@ -101,6 +101,9 @@ struct SignalInput {
   uint32_t xsave_size = 0;   // kHandler: size of the extended state in the frame
   uint64_t action_flags = 0; // sa_flags
   uint64_t mask = 0;         // signals blocked before the delivery
+  uint64_t trap_number = 0;  // synchronous: as in the frame's context, likewise the next two
+  uint64_t error_code = 0;
+  GuestAddr fault_address;
   uint8_t siginfo[128] = {}; // as the kernel gave it
 };
 

@@ -95,6 +95,9 @@ void put(const SignalInput& x, CodecState&, ByteSink& out) {
   out.varint(x.xsave_size);
   out.varint(x.action_flags);
   out.u64(x.mask);
+  out.varint(x.trap_number);
+  out.varint(x.error_code);
+  out.varint(x.fault_address.value);
   out.bytes(x.siginfo, sizeof x.siginfo);
 }
 
@@ -108,6 +111,9 @@ bool get(ByteSource& in, CodecState&, SignalInput& x) {
   x.xsave_size = static_cast<uint32_t>(size);
   x.action_flags = in.varint();
   x.mask = in.u64();
+  x.trap_number = in.varint();
+  x.error_code = in.varint();
+  x.fault_address = GuestAddr(in.varint());
   if (const uint8_t* p = in.take(sizeof x.siginfo)) std::memcpy(x.siginfo, p, sizeof x.siginfo);
   return x.xsave_size == size;
 }

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// rdb record: runs a program and leaves a trace of it.
+#include "rdbtool/base/error.h"
+#include "rdbtool/cli/command.h"
+#include "rdbtool/cli/guest_command.h"
+#include "rdbtool/cli/guest_ending.h"
+#include "rdbtool/record/session.h"
+#include "rdbtool/trace/trace_dir.h"
+
+#include <cstdio>
+#include <random>
+
+extern char** environ;
+
+namespace rdb::cli {
+namespace {
+
+constexpr uint64_t kChecksumInterval = 2'000'000;
+
+struct RecordOptions {
+  std::string directory;
+  uint64_t seed = 0;
+  bool no_aslr = false;
+  bool checksum = false;
+  bool quiet = false;
+};
+
+std::string size_text(uint64_t bytes) {
+  if (bytes < 1u << 20) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+int run_record(const record::SessionOptions& session, bool quiet) {
+  record::SessionResult result = record::record(session);
+  if (!quiet) {
+    fmt::print(stderr, "rdb: recorded {} instructions, {}, {} in {} (it may hold secrets)\n",
+               result.instructions, describe(result.ending), size_text(trace::directory_size(result.trace)),
+               result.trace);
+  }
+  if (!result.complete) {
+    fmt::print(stderr, "rdb: the recording ended early: {}; what was recorded before can be replayed\n",
+               result.reason);
+    if (result.ending.kind == guest::Ending::Kind::exited) return kExitFailure;
+  }
+  end_as(result.ending);
+}
+
+} // namespace
+
+Action setup_record(CLI::App& app) {
+  auto options = std::make_shared<RecordOptions>();
+  app.add_option("-o,--output", options->directory,
+                 "Directory for the trace (a new one in the trace root if not given)");
+  app.add_option("--seed", options->seed, "Seed of the memory layout (a random one if not given)");
+  app.add_flag("--no-aslr", options->no_aslr, "Do not randomise the memory layout");
+  app.add_flag("--checksum", options->checksum,
+               "Record hashes of the whole state at intervals, checked on replay");
+  app.add_flag("-q,--quiet", options->quiet, "Do not say at the end where the trace is");
+  take_guest_command(app);
+  return [options, &app] {
+    GuestCommand command = guest_command(app);
+    record::SessionOptions session;
+    session.process.path = command.path;
+    session.process.argv = command.argv;
+    for (char** variable = environ; *variable != nullptr; ++variable)
+      session.process.environment.emplace_back(*variable);
+    session.process.machine.seed = app.count("--seed") ? options->seed
+                                   : options->no_aslr  ? 0
+                                                       : std::random_device{}();
+    session.process.machine.randomise = !options->no_aslr;
+    session.directory = options->directory;
+    session.checksum_interval = options->checksum ? kChecksumInterval : 0;
+    return run_record(session, options->quiet);
+  };
+}
+
+} // namespace rdb::cli

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/cli/guest_ending.h"
+
+#include "rdbtool/base/error.h"
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace rdb::cli {
+
+void end_as(const guest::Ending& ending) {
+  std::fflush(nullptr);
+  if (ending.kind == guest::Ending::Kind::signalled) {
+    rlimit no_core{0, 0};
+    setrlimit(RLIMIT_CORE, &no_core); // a core of the host would mislead
+    signal(ending.value, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    raise(ending.value);
+  }
+  _exit(ending.value);
+}
+
+std::string describe(const guest::Ending& ending) {
+  if (ending.kind == guest::Ending::Kind::exited) return fmt::format("exit {}", ending.value);
+  const char* name = sigabbrev_np(ending.value);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", ending.value);
+}
+
+} // namespace rdb::cli

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/record/recorder.h"
+
+#include "rdbtool/base/error.h"
+#include "rdbtool/guest/raw_syscall.h"
+#include "rdbtool/guest/space_view.h"
+#include "rdbtool/guest/state_hash.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace rdb::record {
+namespace {
+
+using guest::kPage;
+
+bool is_write(int64_t number) {
+  switch (number) {
+  case SYS_write:
+  case SYS_writev:
+  case SYS_pwrite64:
+  case SYS_pwritev:
+  case SYS_pwritev2:
+  case SYS_sendto:
+  case SYS_sendmsg:
+    return true;
+  default:
+    return false;
+  }
+}
+
+// Calls after which every descriptor still means what it meant before.
+bool keeps_descriptors(int64_t number) {
+  switch (number) {
+  case SYS_read:
+  case SYS_pread64:
+  case SYS_readv:
+  case SYS_lseek:
+  case SYS_fstat:
+  case SYS_poll:
+  case SYS_clock_gettime:
+  case SYS_gettimeofday:
+  case SYS_futex:
+    return true;
+  default:
+    return is_write(number);
+  }
+}
+
+trace::InstructionOp op_of(engine::InputKind kind) {
+  switch (kind) {
+  case engine::InputKind::rdtsc:
+    return trace::InstructionOp::kRdtsc;
+  case engine::InputKind::rdtscp:
+    return trace::InstructionOp::kRdtscp;
+  case engine::InputKind::cpuid:
+    return trace::InstructionOp::kCpuid;
+  case engine::InputKind::rdrand:
+    return trace::InstructionOp::kRdrand;
+  case engine::InputKind::rdseed:
+    return trace::InstructionOp::kRdseed;
+  case engine::InputKind::rdpid:
+    return trace::InstructionOp::kRdpid;
+  case engine::InputKind::xgetbv:
+    return trace::InstructionOp::kXgetbv;
+  case engine::InputKind::none:
+    break;
+  }
+  return trace::InstructionOp::kOther;
+}
+
+} // namespace
+
+Recorder::Recorder(trace::LogProducer& log, const RecorderOptions& options)
+    : log_(log), options_(options), redirected_(arena_), next_checksum_(options.checksum_interval) {
+  for (int fd : {1, 2}) {
+    struct stat info;
+    if (fstat(fd, &info) != 0) continue;
+    stream_device_[fd] = info.st_dev;
+    stream_inode_[fd] = info.st_ino;
+  }
+}
+
+void Recorder::check(bool appended) {
+  if (appended) return;
+  // The parent knows why and says it; this process has nothing more to do.
+  guest::raw_syscall(SYS_exit_group, kExitFailure);
+}
+
+void Recorder::started(guest::Process& process) {
+  thread_ = ThreadId(static_cast<int32_t>(guest::raw_syscall(SYS_gettid)));
+  trace::StartInput start;
+  start.pid = getpid();
+  start.parent_pid = getppid();
+  const engine::Registers& regs = process.registers();
+  std::memcpy(start.registers.gpr, regs.gpr, sizeof regs.gpr);
+  start.registers.rip = regs.rip;
+  start.registers.rflags = regs.rflags;
+  start.brk = GuestAddr(process.initial_brk());
+  start.program = process.identity().program;
+  check(log_.append(thread_, process.now(), start));
+  log_initial_memory(process);
+}
+
+void Recorder::log_initial_memory(guest::Process& process) {
+  uint64_t sp = process.registers().gpr[engine::RSP];
+  for (const auto& [begin, mapping] : process.space().mappings()) {
+    int fd = -1;
+    bool file = !(mapping.flags & MAP_ANONYMOUS);
+    if (file) {
+      fd = open(mapping.name.c_str(), O_RDONLY | O_CLOEXEC);
+      if (fd < 0) limit("cannot open {} again to copy it into the trace", mapping.name);
+    }
+    log_mapping(process, mapping, fd);
+    if (fd >= 0) close(fd);
+    trace::MemoryWrite write;
+    if (file && mapping.protection & PROT_WRITE) {
+      // The loader has cleared the end of the last page of data.
+      write.address = GuestAddr(mapping.end - kPage);
+      write.size = kPage;
+    } else if (sp >= mapping.begin && sp < mapping.end) {
+      write.address = GuestAddr(sp);
+      write.size = mapping.end - sp;
+    } else {
+      continue;
+    }
+    write.data = write.address.ptr<const uint8_t>();
+    check(log_.append(thread_, process.now(), trace::MemoryInput{}, &write, 1));
+  }
+}
+
+void Recorder::log_mapping(guest::Process& process, const guest::Mapping& mapping, int fd) {
+  trace::MapInput map;
+  map.op = trace::MapOp::kMap;
+  map.protection = static_cast<uint8_t>(mapping.protection);
+  map.flags = static_cast<uint32_t>(mapping.flags);
+  map.address = GuestAddr(mapping.begin);
+  map.length = mapping.end - mapping.begin;
+  map.offset = mapping.offset;
+  map.path = mapping.name;
+  if (fd >= 0) {
+    map.has_file = true;
+    if (!log_.store_file(fd, mapping.name.c_str(), &map.file)) {
+      check(log_.stop_reason() == trace::StopReason::kNone);
+      limit("mapping of {}: it cannot be copied into the trace", mapping.name);
+    }
+  }
+  check(log_.append(thread_, process.now(), map));
+}
+
+void Recorder::mapped(guest::Process& process, const guest::Mapping& mapping, int fd) {
+  log_mapping(process, mapping, fd);
+}
+
+trace::OutputStream Recorder::stream_of(const guest::SystemCall& call) {
+  if (!is_write(call.number)) return trace::OutputStream::kNone;
+  auto fd = static_cast<int>(call.arguments[0]);
+  auto known = streams_.find(fd);
+  if (known != streams_.end()) return known->second;
+  trace::OutputStream stream = trace::OutputStream::kNone;
+  struct stat info;
+  if (fstat(fd, &info) == 0) {
+    for (int candidate : {1, 2}) {
+      if (info.st_ino == stream_inode_[candidate] && info.st_dev == stream_device_[candidate] &&
+          stream_inode_[candidate] != 0) {
+        stream = candidate == 1 ? trace::OutputStream::kStdout : trace::OutputStream::kStderr;
+        if (fd == candidate) break; // both may be the same file: its own number decides
+        if (fd == 2 && candidate == 1) continue;
+        break;
+      }
+    }
+  }
+  streams_[fd] = stream;
+  return stream;
+}
+
+int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, const CallShape& shape) {
+  int64_t result;
+  std::span<const MemoryWrite> writes;
+  if (shape.call_class == CallClass::Refused) {
+    result = -shape.error;
+  } else {
+    SyscallArgs arguments = call.arguments;
+    bool redirect = needs_redirect(static_cast<uint64_t>(call.number));
+    guest::SpaceView view(process.space());
+    if (redirect) arguments = redirected_.prepare(shape, call.arguments, view);
+    int64_t raw[6];
+    std::memcpy(raw, arguments.data(), sizeof raw);
+    result = guest::interruptible_syscall(process.pending(), call.number, raw);
+    if (result == guest::kNotStarted) {
+      // The call is made again after the signal; on replay the signal comes at the same time as this attempt.
+      check(log_.append(thread_, process.now(),
+                        trace::SyscallInput{.number = static_cast<uint32_t>(call.number),
+                                            .result = guest::kNotStarted,
+                                            .hash = guest::hash_call(process.registers())}));
+      return result;
+    }
+    if (redirect) {
+      writes = redirected_.finish(result);
+      for (const MemoryWrite& write : writes) {
+        size_t done = process.space().write(write.to, write.bytes, write.size);
+        if (done != write.size)
+          bug("{}: output to {:#x} could not be put there", shape.info->name, write.to.value);
+      }
+    }
+  }
+  log_call(process, call, result, writes);
+  return result;
+}
+
+void Recorder::called(guest::Process& process, const guest::SystemCall& call, int64_t result) {
+  log_call(process, call, result, {});
+}
+
+void Recorder::log_call(guest::Process& process, const guest::SystemCall& call, int64_t result,
+                        std::span<const MemoryWrite> writes) {
+  trace::SyscallInput input;
+  input.number = static_cast<uint32_t>(call.number);
+  input.result = result;
+  input.output = stream_of(call);
+  input.hash = guest::hash_call(process.registers());
+  writes_.clear();
+  for (const MemoryWrite& write : writes)
+    writes_.push_back({write.to, reinterpret_cast<const uint8_t*>(write.bytes), write.size});
+  check(log_.append(thread_, process.now(), input, writes_.data(), writes_.size()));
+  if (!keeps_descriptors(call.number)) streams_.clear();
+}
+
+void Recorder::reached_call(guest::Process& process) {
+  if (options_.checksum_interval != 0 && process.now().value >= next_checksum_) checksum(process);
+}
+
+void Recorder::checksum(guest::Process& process) {
+  guest::StateHash hash = guest::hash_state(process);
+  check(log_.append(thread_, process.now(), trace::ChecksumInput{hash.memory, hash.registers, hash.pages}));
+  next_checksum_ = process.now().value + options_.checksum_interval;
+}
+
+engine::Engine::InputResult Recorder::instruction(guest::Process& process, engine::InputKind kind) {
+  engine::Engine::InputResult result = process.engine().execute_input();
+  trace::InstructionInput input;
+  input.op = op_of(kind);
+  input.count = 4;
+  input.values[0] = result.rax;
+  input.values[1] =
+      kind == engine::InputKind::rdrand || kind == engine::InputKind::rdseed ? result.carry : result.rbx;
+  input.values[2] = result.rcx;
+  input.values[3] = result.rdx;
+  check(log_.append(thread_, process.now() + 1, input));
+  return result;
+}
+
+void Recorder::signalled(guest::Process& process, const guest::PendingSignal& signal) {
+  trace::SignalInput input;
+  input.number = signal.number;
+  input.synchronous = signal.info.si_code > 0 && signal.trap_number != 0;
+  const guest::SignalAction& action = process.action(signal.number);
+  input.handler = GuestAddr(action.handler);
+  input.action_flags = action.flags;
+  input.mask = process.mask();
+  input.trap_number = signal.trap_number;
+  input.error_code = signal.error_code;
+  input.fault_address = GuestAddr(signal.fault_address);
+  std::memcpy(input.siginfo, &signal.info, sizeof input.siginfo);
+  check(log_.append(thread_, process.now(), input));
+}
+
+void Recorder::end_turn(guest::Process& process) {
+  check(log_.append(trace::Chunk{thread_, process.now().value - turn_begin_}));
+  turn_begin_ = process.now().value;
+}
+
+void Recorder::ended(guest::Process& process, const guest::Ending& ending) {
+  if (options_.checksum_interval != 0) checksum(process);
+  trace::ExitInput exit;
+  exit.by_signal = ending.kind == guest::Ending::Kind::signalled;
+  exit.status = ending.value;
+  check(log_.append(thread_, process.now(), exit));
+  end_turn(process);
+  check(log_.drain());
+}
+
+void Recorder::before_fork(guest::Process& process) {
+  limit("recording a program that starts another process (at {:#x})", process.registers().rip - 2);
+}
+
+} // namespace rdb::record

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The recording side of a live process: performs calls with their output going to scratch memory, puts it
+// into guest memory by the same routine as replay, and appends everything to the log.
+#pragma once
+
+#include "rdbtool/guest/process.h"
+#include "rdbtool/guest/syscalls/redirected_call.h"
+#include "rdbtool/trace/log_producer.h"
+
+#include <map>
+#include <vector>
+
+namespace rdb::record {
+
+struct RecorderOptions {
+  uint64_t checksum_interval = 0; // instructions between hashes of the whole state; 0: none
+};
+
+class Recorder final : public guest::Outside {
+public:
+  Recorder(trace::LogProducer& log, const RecorderOptions& options);
+
+  void started(guest::Process& process) override;
+  void reached_call(guest::Process& process) override;
+  int64_t call(guest::Process& process, const guest::SystemCall& call, const CallShape& shape) override;
+  void called(guest::Process& process, const guest::SystemCall& call, int64_t result) override;
+  void mapped(guest::Process& process, const guest::Mapping& mapping, int fd) override;
+  engine::Engine::InputResult instruction(guest::Process& process, engine::InputKind kind) override;
+  void signalled(guest::Process& process, const guest::PendingSignal& signal) override;
+  void ended(guest::Process& process, const guest::Ending& ending) override;
+  void before_fork(guest::Process& process) override;
+
+private:
+  void log_call(guest::Process& process, const guest::SystemCall& call, int64_t result,
+                std::span<const MemoryWrite> writes);
+  void log_mapping(guest::Process& process, const guest::Mapping& mapping, int fd);
+  void log_initial_memory(guest::Process& process);
+  void checksum(guest::Process& process);
+  void end_turn(guest::Process& process);
+  trace::OutputStream stream_of(const guest::SystemCall& call);
+  // An append failed: the recording ends here, the program is told nothing and goes on no further.
+  void check(bool appended);
+
+  trace::LogProducer& log_;
+  RecorderOptions options_;
+  ScratchArena arena_;
+  RedirectedCall redirected_;
+  ThreadId thread_;
+  uint64_t call_hash_ = 0;
+  uint64_t turn_begin_ = 0;
+  uint64_t next_checksum_ = 0;
+  std::vector<trace::MemoryWrite> writes_;
+  uint64_t stream_device_[3] = {};
+  uint64_t stream_inode_[3] = {};
+  std::map<int, trace::OutputStream> streams_; // by descriptor, as long as no descriptor changes
+};
+
+} // namespace rdb::record

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/record/session.h"
+
+#include "rdbtool/base/error.h"
+#include "rdbtool/record/recorder.h"
+#include "rdbtool/trace/log_consumer.h"
+#include "rdbtool/trace/trace_dir.h"
+#include "rdbtool/trace/writer.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace rdb::record {
+namespace {
+
+constexpr int kTerminalSignals[] = {SIGINT, SIGQUIT};
+
+uint64_t unix_ns() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// The guest's side of the fork. Ends as the guest ends.
+[[noreturn]] void run_guest(const SessionOptions& options, trace::ProducerEnds ends, const sigset_t& mask) {
+  int status = kExitFailure;
+  try {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    sigprocmask(SIG_SETMASK, &mask, nullptr);
+    trace::LogProducer log;
+    if (!log.attach(ends)) bug("cannot attach to the log");
+    Recorder recorder(log, {options.checksum_interval});
+    guest::Process process(options.process, recorder);
+    guest::Ending ending = process.run();
+    status = ending.value;
+    if (ending.kind == guest::Ending::Kind::signalled) {
+      rlimit no_core{0, 0};
+      setrlimit(RLIMIT_CORE, &no_core);
+      signal(ending.value, SIG_DFL);
+      sigset_t none;
+      sigemptyset(&none);
+      sigprocmask(SIG_SETMASK, &none, nullptr);
+      raise(ending.value);
+    }
+  } catch (const UserError& error) {
+    fmt::print(stderr, "rdb: {}\n", error.what());
+    status = kExitUsage;
+  } catch (const Limit& error) {
+    fmt::print(stderr, "rdb: not supported: {}\n", error.what());
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "rdb: internal error, please report it: {}\n", error.what());
+  }
+  std::fflush(nullptr);
+  _exit(status);
+}
+
+trace::Metadata describe(const SessionOptions& options) {
+  trace::Metadata metadata;
+  metadata.rdb_version = RDB_VERSION;
+  metadata.program = options.process.path;
+  metadata.command = options.process.argv;
+  metadata.environment = options.process.environment;
+  char directory[4096];
+  if (getcwd(directory, sizeof directory) != nullptr) metadata.directory = directory;
+  metadata.layout_seed = options.process.machine.seed;
+  metadata.aslr = options.process.machine.randomise;
+  metadata.checksums = options.checksum_interval != 0;
+  return metadata;
+}
+
+// Waits for the guest while its log is written. Ctrl-C goes to the guest, which is in the same foreground
+// group; a second one within a second ends the recording.
+class Watcher {
+public:
+  Watcher(pid_t child, trace::LogConsumer& consumer) : child_(child), consumer_(consumer) {
+    pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (int s : kTerminalSignals)
+      sigaddset(&signals, s);
+    signal_fd_ = signalfd(-1, &signals, SFD_CLOEXEC);
+  }
+  ~Watcher() {
+    close(pidfd_);
+    close(signal_fd_);
+  }
+  Watcher(const Watcher&) = delete;
+  Watcher& operator=(const Watcher&) = delete;
+
+  int wait() {
+    for (;;) {
+      pollfd fds[3] = {{consumer_.fd(), POLLIN, 0}, {pidfd_, POLLIN, 0}, {signal_fd_, POLLIN, 0}};
+      poll(fds, 3, consumer_.timeout_ms());
+      consumer_.pump();
+      if (fds[2].revents & POLLIN) on_terminal_signal();
+      int status;
+      if (waitpid(child_, &status, WNOHANG) == child_) return status;
+    }
+  }
+  bool ended_by_user() const { return ended_by_user_; }
+
+private:
+  void on_terminal_signal() {
+    signalfd_siginfo info;
+    if (read(signal_fd_, &info, sizeof info) != sizeof info) return;
+    uint64_t now = unix_ns();
+    if (now - last_ < 1000000000u) {
+      ended_by_user_ = true;
+      consumer_.stop(trace::StopReason::kRequested);
+      kill(child_, SIGKILL);
+    }
+    last_ = now;
+  }
+
+  pid_t child_;
+  trace::LogConsumer& consumer_;
+  int pidfd_;
+  int signal_fd_;
+  uint64_t last_ = 0;
+  bool ended_by_user_ = false;
+};
+
+trace::TraceEnd end_of(const SessionResult& result, const trace::LogConsumer& consumer) {
+  trace::TraceEnd end;
+  end.instructions = result.instructions;
+  end.unix_ns = unix_ns();
+  end.status = result.ending.value;
+  end.reason = result.reason;
+  if (consumer.stopped() == trace::StopReason::kDiskFull)
+    end.kind = trace::EndKind::kDiskFull;
+  else if (consumer.stopped() == trace::StopReason::kRequested)
+    end.kind = trace::EndKind::kStopped;
+  else if (!result.complete)
+    end.kind = trace::EndKind::kFailed;
+  else
+    end.kind = result.ending.kind == guest::Ending::Kind::signalled ? trace::EndKind::kSignalled
+                                                                    : trace::EndKind::kExited;
+  return end;
+}
+
+} // namespace
+
+SessionResult record(const SessionOptions& options) {
+  trace::TraceWriter writer(describe(options), options.directory);
+  trace::RecorderLock lock(writer.path());
+  trace::LogConsumer consumer(writer);
+  trace::ProducerEnds ends = consumer.open_process();
+
+  sigset_t terminal;
+  sigset_t old_mask;
+  sigemptyset(&terminal);
+  for (int s : kTerminalSignals)
+    sigaddset(&terminal, s);
+  sigprocmask(SIG_BLOCK, &terminal, &old_mask);
+  std::fflush(nullptr);
+  pid_t child = fork();
+  if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
+  if (child == 0) run_guest(options, ends, old_mask);
+  trace::LogProducer::close_ends(ends);
+
+  Watcher watcher(child, consumer);
+  int status = watcher.wait();
+  consumer.finish();
+
+  SessionResult result;
+  result.trace = writer.path();
+  result.instructions = consumer.last_time().value;
+  if (WIFSIGNALED(status))
+    result.ending = {guest::Ending::Kind::signalled, WTERMSIG(status)};
+  else
+    result.ending = {guest::Ending::Kind::exited, WEXITSTATUS(status)};
+  if (consumer.stopped() == trace::StopReason::kDiskFull) {
+    result.complete = false;
+    result.reason = consumer.failure();
+  } else if (watcher.ended_by_user()) {
+    result.complete = false;
+    result.reason = "ended by a second Ctrl-C";
+  } else if (!consumer.exit()) {
+    result.complete = false;
+    result.reason = WIFSIGNALED(status)
+                        ? fmt::format("the recorded process was killed by signal {}", WTERMSIG(status))
+                        : "rdb could not go on";
+  }
+  writer.finish(end_of(result, consumer));
+  sigprocmask(SIG_SETMASK, &old_mask, nullptr);
+  return result;
+}
+
+} // namespace rdb::record

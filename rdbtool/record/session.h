@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One recording: the parent, which owns the trace, and the guest's process, which hands it its log.
+#pragma once
+
+#include "rdbtool/guest/process.h"
+
+#include <string>
+
+namespace rdb::record {
+
+struct SessionOptions {
+  guest::ProcessOptions process;
+  std::string directory;          // of the trace; empty: a new one in the trace root
+  uint64_t checksum_interval = 0; // see RecorderOptions
+};
+
+struct SessionResult {
+  std::string trace; // path of its directory
+  guest::Ending ending;
+  uint64_t instructions = 0;
+  bool complete = true; // false: the recording ended before the program did; `reason` says why
+  std::string reason;
+};
+
+// Runs and records the program; returns when it has ended and the trace is whole.
+SessionResult record(const SessionOptions& options);
+
+} // namespace rdb::record

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/replay/replayer.h"
+
+#include "rdbtool/base/error.h"
+#include "rdbtool/guest/space_view.h"
+#include "rdbtool/guest/state_hash.h"
+#include "rdbtool/guest/syscalls/describe.h"
+
+#include <cstring>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace rdb::replay {
+namespace {
+
+guest::MachineOptions machine_options(const trace::Metadata& metadata) {
+  guest::MachineOptions options;
+  options.seed = metadata.layout_seed;
+  options.randomise = metadata.aslr;
+  return options;
+}
+
+const char* reason_name(engine::StopReason reason) {
+  switch (reason) {
+  case engine::StopReason::limit:
+    return "nothing";
+  case engine::StopReason::system_call:
+    return "a system call";
+  case engine::StopReason::input:
+    return "an input instruction";
+  case engine::StopReason::address:
+    return "a stop address";
+  case engine::StopReason::access:
+    return "a watched access";
+  case engine::StopReason::fault:
+    return "a fault";
+  case engine::StopReason::interrupted:
+    return "an interruption";
+  }
+  return "?";
+}
+
+} // namespace
+
+Replayer::Replayer(const trace::TraceReader& trace, const trace::ProcessInfo& process, OutputSink* sink)
+    : Machine(machine_options(trace.metadata())), trace_(trace), run_(trace.run(process)), sink_(sink) {
+  guest::install_host_signals(translator(), *this);
+}
+
+Replayer::~Replayer() {
+  for (auto& [id, fd] : files_)
+    close(fd);
+}
+
+std::optional<guest::Ending> Replayer::run(Time to) {
+  while (!ending_) {
+    const trace::Step* step = held_ != nullptr ? held_ : run_.next();
+    held_ = nullptr;
+    if (step == nullptr) break;
+    if (step->until > to) {
+      held_ = step;
+      play_to({step->thread, to, nullptr});
+      break;
+    }
+    play_to(*step);
+    if (step->input != nullptr) apply(*step->input);
+  }
+  return ending_;
+}
+
+// Lets the guest run up to the step's time, and sees that it comes to what the step's input answers.
+void Replayer::play_to(const trace::Step& step) {
+  thread_ = step.thread;
+  while (now() < step.until) {
+    bool wants_instruction = step.input != nullptr && step.input->kind() == trace::InputKind::kInstruction;
+    engine::Stop stop = engine().run(step.until - now());
+    switch (stop.reason) {
+    case engine::StopReason::limit:
+    case engine::StopReason::interrupted:
+      break;
+    case engine::StopReason::system_call:
+      at_call_ = true;
+      if (now() != step.until)
+        differ(fmt::format("no input before time {}", step.until.value),
+               describe_call(registers().gpr[engine::RAX], current_call().arguments, std::nullopt,
+                             guest::SpaceView(space())));
+      break;
+    case engine::StopReason::input:
+      if (!wants_instruction || now() + 1 != step.until) differ("no input instruction", "one");
+      at_input_ = true;
+      return;
+    case engine::StopReason::fault: {
+      engine::Stop after;
+      if (write_to_code(stop.fault, after)) {
+        if (after.reason != engine::StopReason::limit) differ("a write to code", reason_name(after.reason));
+        break;
+      }
+      differ("no fault", fmt::format("signal {} for address {}", stop.fault.signal, stop.fault.info.si_addr));
+    }
+    case engine::StopReason::address:
+    case engine::StopReason::access:
+      bug("a stop that nobody asked for at {:#x}", registers().rip);
+    }
+  }
+}
+
+void Replayer::apply(const trace::Input& input) {
+  switch (input.kind()) {
+  case trace::InputKind::kStart:
+    start(input.as<trace::StartInput>());
+    write_all(input.writes);
+    return;
+  case trace::InputKind::kSyscall:
+    system_call(input);
+    return;
+  case trace::InputKind::kSignal:
+    signal(input.as<trace::SignalInput>());
+    return;
+  case trace::InputKind::kInstruction:
+    instruction(input.as<trace::InstructionInput>());
+    return;
+  case trace::InputKind::kMemory:
+    write_all(input.writes);
+    return;
+  case trace::InputKind::kMap:
+    map(input.as<trace::MapInput>());
+    return;
+  case trace::InputKind::kChecksum: {
+    const auto& expected = input.as<trace::ChecksumInput>();
+    guest::StateHash found = guest::hash_state(*this);
+    if (found.memory != expected.memory || found.registers != expected.registers)
+      differ(fmt::format("state {:016x}/{:016x} ({} pages)", expected.memory, expected.registers,
+                         expected.pages),
+             fmt::format("{:016x}/{:016x} ({} pages)", found.memory, found.registers, found.pages));
+    return;
+  }
+  case trace::InputKind::kOutput: {
+    const auto& output = input.as<trace::OutputInput>();
+    if (sink_ != nullptr) sink_->output(output.stream, output.bytes.data(), output.bytes.size());
+    return;
+  }
+  case trace::InputKind::kThreadStart:
+  case trace::InputKind::kThreadEnd:
+    limit("replay of threads");
+  case trace::InputKind::kExit: {
+    const auto& exit = input.as<trace::ExitInput>();
+    ending_ = {exit.by_signal ? guest::Ending::Kind::signalled : guest::Ending::Kind::exited, exit.status};
+    return;
+  }
+  }
+}
+
+void Replayer::start(const trace::StartInput& start) {
+  engine::Registers& regs = registers();
+  regs = {};
+  std::memcpy(regs.gpr, start.registers.gpr, sizeof regs.gpr);
+  regs.rip = start.registers.rip;
+  regs.rflags = start.registers.rflags;
+  guest::reset_vectors(engine());
+  space().set_brk(start.brk.value);
+  set_identity({std::string(start.program), start.pid});
+}
+
+void Replayer::map(const trace::MapInput& map) {
+  guest::Mapping mapping;
+  mapping.begin = map.address.value;
+  mapping.end = guest::page_up(map.address.value + map.length);
+  mapping.protection = map.protection;
+  mapping.flags = static_cast<int>(map.flags);
+  mapping.offset = map.offset;
+  mapping.name = map.path;
+  if (!space().in_guest_range(mapping.begin, mapping.end))
+    user_error("{}: maps {:#x}-{:#x}, which is not the guest's", trace_.path(), mapping.begin, mapping.end);
+  int fd = -1;
+  if (map.has_file) {
+    auto [known, fresh] = files_.try_emplace(map.file, -1);
+    if (fresh) known->second = trace_.files().open(map.file);
+    fd = known->second;
+  }
+  space().restore(mapping, fd);
+}
+
+void Replayer::write_all(std::span<const trace::MemoryWrite> writes) {
+  for (const trace::MemoryWrite& write : writes) {
+    size_t done = space().write(write.address, write.data, write.size);
+    if (done != write.size)
+      differ(fmt::format("{} writable bytes at {:#x}", write.size, write.address.value),
+             fmt::format("{}", done));
+  }
+}
+
+void Replayer::system_call(const trace::Input& input) {
+  const auto& logged = input.as<trace::SyscallInput>();
+  engine::Registers& regs = registers();
+  guest::SystemCall call = current_call();
+  guest::SpaceView view(space());
+  if (!at_call_) differ(fmt::format("system call {}", logged.number), "none");
+  if (static_cast<uint32_t>(call.number) != logged.number)
+    differ(fmt::format("system call {}", logged.number),
+           describe_call(static_cast<uint64_t>(call.number), call.arguments, std::nullopt, view));
+  if (guest::hash_call(regs) != logged.hash)
+    differ(fmt::format("registers with the hash {:016x} at {}", logged.hash,
+                       describe_call(logged.number, call.arguments, std::nullopt, view)),
+           fmt::format("{:016x}", guest::hash_call(regs)));
+  at_call_ = false;
+  if (logged.result == guest::kNotStarted) {
+    regs.rip -= 2;
+    return;
+  }
+  if (call.number == SYS_rt_sigreturn) {
+    return_from_signal();
+    return;
+  }
+  write_all(input.writes);
+  const SyscallInfo* info = find_syscall(logged.number);
+  if (std::optional<int64_t> own = internal_call(call)) {
+    if (*own != logged.result) differ(fmt::format("result {}", logged.result), fmt::format("{}", *own));
+  } else if (info != nullptr && info->call_class == CallClass::Memory && logged.result >= 0) {
+    SyscallArgs arguments = call.arguments;
+    bool mmap = call.number == SYS_mmap;
+    if (mmap) {
+      // At the recorded address; what had a file was mapped by the input before this one.
+      arguments[0] = static_cast<uint64_t>(logged.result);
+      arguments[3] =
+          (arguments[3] & ~static_cast<uint64_t>(MAP_SHARED | MAP_POPULATE | MAP_LOCKED | MAP_HUGETLB)) |
+          MAP_FIXED | MAP_PRIVATE | MAP_NORESERVE;
+    }
+    if (!mmap || arguments[3] & MAP_ANONYMOUS) {
+      std::optional<int64_t> result = space().call(call.number, arguments);
+      if (result && *result != logged.result)
+        differ(fmt::format("result {:#x}", logged.result), fmt::format("{:#x}", *result));
+    }
+  }
+  if (logged.output != trace::OutputStream::kNone && sink_ != nullptr) show_output(logged);
+  regs.gpr[engine::RAX] = static_cast<uint64_t>(logged.result);
+}
+
+void Replayer::show_output(const trace::SyscallInput& input) {
+  if (input.result <= 0) return;
+  auto left = static_cast<size_t>(input.result);
+  const SyscallArgs arguments = current_call().arguments;
+  auto show = [&](uint64_t address, size_t size) {
+    std::vector<char> bytes(std::min(left, size));
+    size_t n = space().read(GuestAddr(address), bytes.data(), bytes.size());
+    sink_->output(input.output, bytes.data(), n);
+    left -= bytes.size();
+  };
+  switch (input.number) {
+  case SYS_write:
+  case SYS_pwrite64:
+  case SYS_sendto:
+    show(arguments[1], arguments[2]);
+    return;
+  case SYS_writev:
+  case SYS_pwritev:
+  case SYS_pwritev2:
+    for (uint64_t i = 0; i < arguments[2] && left > 0; ++i) {
+      iovec vector;
+      if (space().read(GuestAddr(arguments[1] + i * sizeof vector), &vector, sizeof vector) != sizeof vector)
+        return;
+      show(reinterpret_cast<uint64_t>(vector.iov_base), vector.iov_len);
+    }
+    return;
+  default:
+    return;
+  }
+}
+
+void Replayer::signal(const trace::SignalInput& input) {
+  guest::PendingSignal pending;
+  pending.number = input.number;
+  std::memcpy(&pending.info, input.siginfo, sizeof input.siginfo);
+  pending.trap_number = input.trap_number;
+  pending.error_code = input.error_code;
+  pending.fault_address = input.fault_address.value;
+  if (input.handler != GuestAddr(action(input.number).handler) || input.mask != mask())
+    differ(fmt::format("handler {:#x} and mask {:#x} for signal {}", input.handler.value, input.mask,
+                       input.number),
+           fmt::format("{:#x} and {:#x}", action(input.number).handler, mask()));
+  if (deliver(pending) == Delivery::fatal) fatal_ = pending;
+}
+
+void Replayer::instruction(const trace::InstructionInput& input) {
+  if (!at_input_) differ("an input instruction", "none");
+  at_input_ = false;
+  engine::Engine::InputResult result;
+  result.rax = input.values[0];
+  result.rbx = input.values[1];
+  result.rcx = input.values[2];
+  result.rdx = input.values[3];
+  result.carry = input.values[1] != 0;
+  engine().finish_input(result);
+}
+
+void Replayer::differ(const std::string& expected, const std::string& found) {
+  throw Divergence(fmt::format(
+      "the replay differs from the recording at time {}, thread {}, pc {:#x}: expected {}, found {}",
+      now().value, thread_.value, registers().rip, expected, found));
+}
+
+void Replayer::on_fault(int signal, siginfo_t* info, void* context) {
+  if (engine().handle_signal(signal, info, context)) return;
+  guest::report_host_fault(signal, info, context, registers().rip, engine().executed());
+}
+
+} // namespace rdb::replay

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A recorded process, run again: the machine is driven by the log alone. Each input is checked against what
+// the guest does, and the first difference ends the replay.
+#pragma once
+
+#include "rdbtool/guest/host_signals.h"
+#include "rdbtool/guest/machine.h"
+#include "rdbtool/trace/reader.h"
+
+#include <map>
+#include <optional>
+#include <stdexcept>
+
+namespace rdb::replay {
+
+// The guest did something else than when it was recorded. Always a bug of rdb (or another CPU).
+struct Divergence : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// What the guest writes to its terminal or its standard streams, at the time it wrote it.
+class OutputSink {
+public:
+  virtual ~OutputSink() = default;
+  virtual void output(trace::OutputStream stream, const void* bytes, size_t size) = 0;
+};
+
+class Replayer final : public guest::Machine, private guest::SignalReceiver {
+public:
+  // `sink` may be null: then output is not shown.
+  Replayer(const trace::TraceReader& trace, const trace::ProcessInfo& process, OutputSink* sink);
+  ~Replayer() override;
+
+  // Plays until the state at `to` (all inputs up to it applied) or the end. The ending if the end was
+  // reached.
+  std::optional<guest::Ending> run(Time to);
+
+  // Why the log ends where it does: complete, cut off ...
+  const trace::LogEnd& log_end() const { return run_.end(); }
+  ThreadId thread() const { return thread_; }
+  // The signal that the process died of, with what the kernel said about it.
+  const std::optional<guest::PendingSignal>& fatal() const { return fatal_; }
+
+private:
+  void play_to(const trace::Step& step);
+  void apply(const trace::Input& input);
+  void start(const trace::StartInput& start);
+  void map(const trace::MapInput& map);
+  void system_call(const trace::Input& input);
+  void signal(const trace::SignalInput& input);
+  void instruction(const trace::InstructionInput& input);
+  void show_output(const trace::SyscallInput& input);
+  void write_all(std::span<const trace::MemoryWrite> writes);
+  [[noreturn]] void differ(const std::string& expected, const std::string& found);
+
+  void on_fault(int signal, siginfo_t* info, void* context) override;
+  void on_asynchronous(int, siginfo_t*, void*) override {}
+
+  const trace::TraceReader& trace_;
+  trace::RunReader run_;
+  OutputSink* sink_;
+  ThreadId thread_;
+  const trace::Step* held_ = nullptr; // the next step, when run() had to stop before it
+  bool at_call_ = false;              // the guest has made a call that no input has answered yet
+  bool at_input_ = false;             // likewise an input instruction
+  std::optional<guest::Ending> ending_;
+  std::optional<guest::PendingSignal> fatal_;
+  std::map<trace::ContentId, int> files_;
+};
+
+} // namespace rdb::replay
