@@ -145,7 +145,8 @@ TEST(SyscallProcess, Clocks) {
     EXPECT_EQ(run.call(SYS_clock_getres, CLOCK_MONOTONIC, now), 0);
     EXPECT_EQ(run.call(SYS_clock_getres, CLOCK_MONOTONIC, nullptr), 0);
     EXPECT_EQ(run.call(SYS_clock_gettime, 12345, now), -EINVAL);
-    EXPECT_EQ(run.call(SYS_clock_gettime, CLOCK_MONOTONIC, guest.edge(8)), -EFAULT);
+    // The seconds arrive before the nanoseconds fault.
+    EXPECT_EQ(run.changing_call(SYS_clock_gettime, CLOCK_MONOTONIC, guest.edge(8)), -EFAULT);
   });
 }
 

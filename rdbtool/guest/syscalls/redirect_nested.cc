@@ -28,7 +28,7 @@ uint64_t address_of(const void* pointer) {
 uint64_t RedirectedCall::redirect_iovec(uint64_t pointer, uint64_t count, Stream stream) {
   if (count == 0 || count > kMostVectors) return pointer;
   size_t bytes = count * sizeof(iovec);
-  auto* vectors = reinterpret_cast<iovec*>(arena_.allocate(bytes, pointer));
+  auto* vectors = arena_.allocate_array<iovec>(count);
   if (memory_->read(GuestAddr(pointer), vectors, bytes) < bytes) return faulting(pointer);
   // One negative length makes the kernel refuse them all.
   if (std::any_of(vectors, vectors + count, [](const iovec& v) { return v.iov_len > SSIZE_MAX; }))
@@ -49,17 +49,20 @@ uint64_t RedirectedCall::redirect_iovec(uint64_t pointer, uint64_t count, Stream
   return address_of(vectors);
 }
 
+// `bytes` may lie anywhere: the guest need not align what the kernel does not require to be aligned.
 void RedirectedCall::redirect_message_fields(std::byte* bytes, Stream stream) {
-  auto* header = reinterpret_cast<msghdr*>(bytes);
-  header->msg_iov =
-      reinterpret_cast<iovec*>(redirect_iovec(address_of(header->msg_iov), header->msg_iovlen, stream));
+  msghdr header;
+  std::memcpy(&header, bytes, sizeof header);
+  header.msg_iov =
+      reinterpret_cast<iovec*>(redirect_iovec(address_of(header.msg_iov), header.msg_iovlen, stream));
   // A negative length of the name is an error.
-  if (static_cast<int32_t>(header->msg_namelen) > 0) {
-    size_t room = std::min<size_t>(header->msg_namelen, kLargestSocketName);
-    header->msg_name = reinterpret_cast<void*>(redirect_update(address_of(header->msg_name), room));
+  if (static_cast<int32_t>(header.msg_namelen) > 0) {
+    size_t room = std::min<size_t>(header.msg_namelen, kLargestSocketName);
+    header.msg_name = reinterpret_cast<void*>(redirect_update(address_of(header.msg_name), room));
   }
-  header->msg_control =
-      reinterpret_cast<void*>(redirect_update(address_of(header->msg_control), header->msg_controllen));
+  header.msg_control =
+      reinterpret_cast<void*>(redirect_update(address_of(header.msg_control), header.msg_controllen));
+  std::memcpy(bytes, &header, sizeof header);
 }
 
 uint64_t RedirectedCall::redirect_msghdr(uint64_t pointer) {
@@ -85,7 +88,7 @@ uint64_t RedirectedCall::redirect_mmsghdr(uint64_t pointer, uint64_t count) {
   }
   memory_->read(GuestAddr(pointer), headers, usable);
   for (size_t at = 0; at + sizeof(mmsghdr) <= usable; at += sizeof(mmsghdr)) {
-    auto* length = reinterpret_cast<const uint32_t*>(headers + at + offsetof(mmsghdr, msg_len));
+    const std::byte* length = headers + at + offsetof(mmsghdr, msg_len);
     redirect_message_fields(headers + at, {static_cast<uint32_t>(at / sizeof(mmsghdr)), length});
   }
   track_changes(pointer, headers, usable);
@@ -99,7 +102,7 @@ uint64_t RedirectedCall::redirect_xattr_args(uint64_t pointer, uint64_t size) {
     uint32_t flags;
   };
   if (size < sizeof(XattrArgs) || size > kPageSize) return pointer; // EINVAL, E2BIG
-  std::byte* copy = arena_.allocate(size, pointer);
+  std::byte* copy = arena_.allocate(size, 0);
   if (memory_->read(GuestAddr(pointer), copy, size) < size) return faulting(pointer);
   auto* args = reinterpret_cast<XattrArgs*>(copy);
   args->value = redirect_out(args->value, args->size, {.rule = Rule::Stream});

@@ -212,7 +212,7 @@ uint64_t RedirectedCall::redirect_by_length(uint64_t pointer, uint64_t length_po
 
 std::byte* RedirectedCall::copy_in(uint64_t pointer, size_t size) {
   if (pointer >= kUserEnd || memory_->writable_prefix(GuestAddr(pointer), size) < size) return nullptr;
-  std::byte* scratch = arena_.allocate(size, pointer);
+  std::byte* scratch = arena_.allocate(size, 0);
   return memory_->read(GuestAddr(pointer), scratch, size) == size ? scratch : nullptr;
 }
 
@@ -249,7 +249,11 @@ std::span<const MemoryWrite> RedirectedCall::finish(int64_t result) {
     case Rule::Stream: {
       if (output.stream_start) {
         uint64_t length = static_cast<uint64_t>(std::max<int64_t>(result, 0));
-        if (output.length != nullptr) length = output.message < length ? *output.length : 0;
+        if (output.length != nullptr) {
+          uint32_t message_length;
+          std::memcpy(&message_length, output.length, sizeof message_length);
+          length = output.message < length ? message_length : 0;
+        }
         remaining = product(length, output.unit);
       }
       // The result can exceed the room: datagrams with MSG_TRUNC, lists that are longer than asked for.

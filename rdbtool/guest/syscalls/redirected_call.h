@@ -49,8 +49,8 @@ private:
     bool stream_start = true;
     bool holes = false; // the kernel leaves some of what it reports untouched
     uint32_t unit = 1;
-    uint32_t message = 0;             // Stream: which message of many, they count if message < result
-    const uint32_t* length = nullptr; // Stream: its length; null for the result of the call
+    uint32_t message = 0;              // Stream: which message of many, they count if message < result
+    const std::byte* length = nullptr; // Stream: its length, 32 bits; null for the result of the call
   };
   // Grows into scratch memory: nearly every call fits in the inline part, none needs the heap.
   template <class T, size_t N>
@@ -70,7 +70,7 @@ private:
   // Which message of recvmmsg a buffer belongs to; the default is the call's own data.
   struct Stream {
     uint32_t message = 0;
-    const uint32_t* length = nullptr;
+    const std::byte* length = nullptr;
   };
 
   uint64_t redirect(const CallShape& shape, unsigned index);
