@@ -37,15 +37,15 @@ function(rdb_unit_test name)
   set_tests_properties(unit.${name} PROPERTIES LABELS "${labels}")
 endfunction()
 
-# rdb_e2e_test(NAME script.py [TIMEOUT seconds] [FULL]): a script that drives the built programs.
+# rdb_e2e_test(NAME script.py [ARGS args...] [TIMEOUT seconds] [FULL]): a script that drives the built programs.
 # It finds them through RDB_BUILD; FULL tests run only with scripts/test --full.
 function(rdb_e2e_test name script)
-  cmake_parse_arguments(arg "FULL" "TIMEOUT" "" ${ARGN})
+  cmake_parse_arguments(arg "FULL" "TIMEOUT" "ARGS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
   add_test(NAME e2e.${name}
-    COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/${script})
+    COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${arg_ARGS})
   set_tests_properties(e2e.${name} PROPERTIES
     TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT "RDB_BUILD=${CMAKE_BINARY_DIR};RDB_SOURCE=${CMAKE_SOURCE_DIR}")

@@ -27,34 +27,50 @@ static unsigned long program_counter(pid_t pid) {
   return regs.rip;
 }
 
-// True for a string instruction with a repeat prefix at pc: the only instruction that a step may leave half
-// done.
-static int is_repeated_string(pid_t pid, unsigned long pc) {
+enum Kind { kPlain, kRepeatedString, kPushFlags, kSystemCall };
+
+// The kinds of instruction that single-stepping disturbs: a repeated string instruction may be left half
+// done, and the trap flag shows in what pushf and syscall store.
+static enum Kind kind_at(pid_t pid, unsigned long pc) {
   unsigned char code[16];
   memset(code, 0, sizeof code);
   struct iovec local = {code, sizeof code};
-  // Near the end of a mapping fewer bytes are there; a short read leaves zeros, which are no string opcode.
+  // Near the end of a mapping fewer bytes are there; a short read leaves zeros, which are none of these
+  // opcodes.
   for (; local.iov_len > 0; local.iov_len--) {
     struct iovec remote = {(void*)pc, local.iov_len};
     if (process_vm_readv(pid, &local, 1, &remote, 1, 0) > 0) break;
   }
+  static const unsigned char kPrefixes[] = {0x66, 0x67, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65, 0xf0, 0xf2, 0xf3};
   int repeated = 0;
   size_t i = 0;
-  for (; i < sizeof code; i++) {
-    unsigned char b = code[i];
-    if (b == 0xf2 || b == 0xf3) {
-      repeated = 1;
-    } else if (b != 0x66 && b != 0x67 && b != 0x2e && b != 0x36 && b != 0x3e && b != 0x26 && b != 0x64 &&
-               b != 0x65) {
-      break;
-    }
+  while (i < sizeof code - 2 && memchr(kPrefixes, code[i], sizeof kPrefixes) != NULL) {
+    repeated |= code[i] == 0xf2 || code[i] == 0xf3;
+    i++;
   }
-  if (i >= sizeof code) return 0;
+  if ((code[i] & 0xf0) == 0x40) i++; // REX
   unsigned char opcode = code[i];
-  if ((opcode & 0xf0) == 0x40) opcode = i + 1 < sizeof code ? code[i + 1] : 0; // REX
+  if (opcode == 0x9c) return kPushFlags;
+  if (opcode == 0x0f && code[i + 1] == 0x05) return kSystemCall;
   int string = (opcode >= 0x6c && opcode <= 0x6f) || (opcode >= 0xa4 && opcode <= 0xa7) ||
                (opcode >= 0xaa && opcode <= 0xaf);
-  return repeated && string;
+  return repeated && string ? kRepeatedString : kPlain;
+}
+
+// Takes the trap flag out of what the instruction just executed has stored, so that the program runs as it
+// does alone.
+static void hide_trap_flag(pid_t pid, enum Kind kind) {
+  enum { kTrapFlag = 0x100 };
+  struct user_regs_struct regs;
+  if (ptrace(PTRACE_GETREGS, pid, 0, &regs) != 0) die("PTRACE_GETREGS");
+  if (kind == kPushFlags) {
+    errno = 0;
+    long word = ptrace(PTRACE_PEEKDATA, pid, regs.rsp, 0);
+    if (errno != 0 || ptrace(PTRACE_POKEDATA, pid, regs.rsp, word & ~kTrapFlag) != 0) die("PTRACE_POKEDATA");
+  } else if (kind == kSystemCall && regs.rcx == regs.rip) { // sigreturn instead restores r11
+    regs.r11 &= ~(unsigned long)kTrapFlag;
+    if (ptrace(PTRACE_SETREGS, pid, 0, &regs) != 0) die("PTRACE_SETREGS");
+  }
 }
 
 static int finish(int status, unsigned long count) {
@@ -97,7 +113,7 @@ int main(int argc, char** argv) {
     unsigned long pc = program_counter(pid);
     if (begin != 0 && pc == begin) counting = 1;
     if (end != 0 && pc == end) counting = 0;
-    int repeated = is_repeated_string(pid, pc);
+    enum Kind kind = kind_at(pid, pc);
     int delivers = signal_to_deliver != 0;
     if (ptrace(PTRACE_SINGLESTEP, pid, 0, signal_to_deliver) != 0) die("PTRACE_SINGLESTEP");
     signal_to_deliver = 0;
@@ -115,7 +131,8 @@ int main(int argc, char** argv) {
       continue;
     }
     if (delivers) continue; // this step entered the handler and executed nothing
-    if (repeated && program_counter(pid) == pc) continue;
+    if (kind == kRepeatedString && program_counter(pid) == pc) continue;
+    if (kind == kPushFlags || kind == kSystemCall) hide_trap_flag(pid, kind);
     if (counting) count++;
   }
 }

@@ -38,6 +38,13 @@ class CountOracle(harness.TestCase):
         self.assertEqual(self.count("nop\nnop\nud2\n", status=-4), 2)
         self.assertEqual(self.count("nop\nmov %eax, 0\n", status=-11), 1)
 
+    def test_stepping_does_not_show_in_the_flags(self):
+        # Loops once for each set bit of the trap flag in what pushf and syscall store.
+        for store in "pushf; pop %rax", "pushfw; popw %ax", "mov $39, %eax; syscall; mov %r11, %rax":
+            with self.subTest(store=store):
+                lines = store.count(";") + 1
+                self.assertEqual(self.count(f"{store}\nbt $8, %eax\njnc 1f\nud2\n1: " + EXIT), lines + 2 + 3)
+
     def test_between_two_addresses(self):
         body = "nop\nnop\nmov $5, %ecx\n1: loop 1b\nnop\n" + EXIT
         self.assertEqual(self.count(body, "--between", "0x401002", "0x401009"), 1 + 5)

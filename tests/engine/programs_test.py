@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every guest of tests/targets/engine.cmake in every engine: the native run is the expected output."""
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
+import guests
+import harness
+
+PLUGINS = [harness.target(f"eng_plugin{i}.so") for i in (1, 2, 3)]
+
+# name → (program, arguments)
+PROGRAMS = {
+    "calls": ("eng_calls", []),
+    "calls_static": ("eng_calls_static", []),
+    "calls_static_pie": ("eng_calls_static_pie", []),
+    "calls_nopie": ("eng_calls_nopie", []),
+    "calls_unoptimised": ("eng_calls_unoptimised", []),
+    "computed_goto": ("eng_computed_goto", []),
+    "count": ("eng_count", []),
+    "cpu": ("eng_cpu", []),
+    "dlopen": ("eng_dlopen", ["30", *PLUGINS]),
+    "exceptions": ("eng_exceptions", []),
+    "exceptions_static": ("eng_exceptions_static", []),
+    "faults": ("eng_faults", []),
+    "flags": ("eng_flags", []),
+    "integer": ("eng_integer", []),
+    "integer_nopie": ("eng_integer_nopie", []),
+    "longjmp": ("eng_longjmp", []),
+    "memory": ("eng_memory", []),
+    "simd": ("eng_simd", []),
+    "stack_forms": ("eng_stack_forms", []),
+    "strings": ("eng_strings", []),
+    "swapcontext": ("eng_swapcontext", []),
+    "x87": ("eng_x87", []),
+}
+
+
+class Programs(guests.GuestTest):
+    pass
+
+
+def add_tests():
+    for name, (program, arguments) in PROGRAMS.items():
+        for engine in guests.ENGINES:
+            def test(self, argv=(harness.target(program), *arguments), engine=engine):
+                self.compare(list(argv), engine)
+            setattr(Programs, f"test_{name}_{engine}", test)
+
+
+add_tests()
+
+if __name__ == "__main__":
+    harness.main()
