@@ -3,10 +3,13 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/guest_ending.h"
+#include "rdbtool/debug/regions.h"
 #include "rdbtool/replay/replayer.h"
 #include "rdbtool/trace/reader.h"
 
 #include <cstdio>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace rdb::cli {
@@ -16,12 +19,19 @@ struct ReplayOptions {
   std::string trace;
   uint64_t to = UINT64_MAX;
   bool quiet = false;
+  bool stats = false;
+  bool no_module = false;
+  std::vector<std::string> modules;
+  debug::RegionOptions regions;
 };
 
 class Terminal final : public replay::OutputSink {
 public:
+  // Debug code may get another standard output later: these stay the user's.
+  Terminal() : out_(fcntl(1, F_DUPFD_CLOEXEC, 100)), error_(fcntl(2, F_DUPFD_CLOEXEC, 100)) {}
+
   void output(trace::OutputStream stream, const void* bytes, size_t size) override {
-    int fd = stream == trace::OutputStream::kStderr ? 2 : 1;
+    int fd = stream == trace::OutputStream::kStderr ? error_ : out_;
     const char* at = static_cast<const char*>(bytes);
     while (size > 0) {
       ssize_t n = write(fd, at, size);
@@ -30,15 +40,55 @@ public:
       size -= static_cast<size_t>(n);
     }
   }
+
+private:
+  int out_;
+  int error_;
 };
+
+// The bundle that rdb-clang left beside the recorded program, if it is the user's own and fits.
+std::unique_ptr<debug::Bundle> bundle_beside(const std::string& program) {
+  std::string path = program + ".rdb";
+  struct stat info;
+  if (stat((path + "/descriptors").c_str(), &info) != 0 || info.st_uid != geteuid()) return nullptr;
+  auto bundle = std::make_unique<debug::Bundle>(path);
+  std::string why = bundle->mismatch(program);
+  if (why.empty()) return bundle;
+  fmt::print(stderr, "rdb: not using {}: {}\n", path, why);
+  return nullptr;
+}
+
+void print_stats(const debug::Regions& regions) {
+  fmt::print(stderr, "{:<32} {:>10} {:>10} {:>12}\n", "region", "hits", "skipped", "ns a hit");
+  for (const debug::RegionCount& count : regions.counts())
+    fmt::print(stderr, "{:<32} {:>10} {:>10} {:>12}\n", count.place, count.hits, count.skipped,
+               count.hits ? count.nanoseconds / count.hits : 0);
+}
 
 int run_replay(const ReplayOptions& options) {
   trace::TraceReader trace(options.trace);
   trace::check_cpu(trace.metadata().cpu, trace::CpuInfo::of_this_machine(), trace.path());
   if (trace.processes().empty()) user_error("{}: holds no process", trace.path());
   Terminal terminal;
+  debug::Regions regions(options.regions);
+  bool has_bundle = false;
+  for (const std::string& path : options.modules) {
+    regions.add(std::make_unique<debug::Bundle>(path));
+    has_bundle = true;
+  }
+  if (options.modules.empty() && !options.no_module) {
+    if (std::unique_ptr<debug::Bundle> bundle = bundle_beside(trace.metadata().program)) {
+      fmt::print(stderr, "rdb: running the debug regions of {}\n", bundle->path());
+      regions.add(std::move(bundle));
+      has_bundle = true;
+    }
+  }
   replay::Replayer replayer(trace, trace.processes().front(), options.quiet ? nullptr : &terminal);
+  if (has_bundle) replayer.set_observer(&regions);
   std::optional<guest::Ending> ending = replayer.run(Time(options.to));
+  for (const std::string& path : regions.unused())
+    fmt::print(stderr, "rdb: {} was not used: the recording has no such program or library\n", path);
+  if (options.stats) print_stats(regions);
   if (ending) end_as(*ending);
   if (replayer.now().value >= options.to) {
     fmt::print(stderr, "rdb: stopped at time {}, pc {:#x}\n", replayer.now().value, replayer.registers().rip);
@@ -56,6 +106,19 @@ Action setup_replay(CLI::App& app) {
   app.add_option("TRACE", options->trace, "The recording: a directory, a name, or nothing for the latest");
   app.add_option("--to", options->to, "Stop at this time (guest instructions since the start)");
   app.add_flag("-q,--quiet", options->quiet, "Do not show what the program wrote");
+  app.add_option("-m,--module", options->modules,
+                 "Bundle with debug regions (found by itself beside the program)")
+      ->allow_extra_args(false);
+  app.add_flag("--no-module", options->no_module, "Do not look for a bundle beside the program");
+  app.add_flag("--prefix", options->regions.prefix,
+               "Put time, thread and file:line before each line of debug output");
+  app.add_option("--debug-output", options->regions.output, "Write debug output to this file");
+  app.add_option("--only", options->regions.only, "Run only the region at this line, as in file.c:LINE")
+      ->allow_extra_args(false);
+  app.add_option("--from", options->regions.from, "Run regions from this time on");
+  app.add_option("--until", options->regions.to, "Run regions up to this time");
+  app.add_option("--max-hits", options->regions.max_hits, "Run each region at most this often");
+  app.add_flag("--stats", options->stats, "Print hits and time of each region at the end");
   return [options] {
     try {
       return run_replay(*options);

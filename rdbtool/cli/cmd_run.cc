@@ -26,8 +26,8 @@ struct RunOptions {
   uint64_t max_instructions = UINT64_MAX;
 };
 
-// Where rdb's own words go after the guest has run: a copy of standard error, which the guest may close, above
-// the numbers that programs use.
+// Where rdb's own words go after the guest has run: a copy of standard error, which the guest may close,
+// above the numbers that programs use.
 int own_error_stream() {
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
@@ -60,8 +60,8 @@ int run_process(const guest::ProcessOptions& options, bool stats) {
   if (stats) print_stats(own_stderr, process, time.count());
   if (ending.kind == guest::Ending::Kind::stopped) {
     const engine::Registers& regs = process.engine().registers();
-    say(own_stderr, fmt::format("rdb: stopped after {} instructions at {:#x}\n", process.engine().executed(),
-                                regs.rip));
+    say(own_stderr,
+        fmt::format("rdb: stopped after {} instructions at {:#x}\n", process.engine().executed(), regs.rip));
     return 0;
   }
   end_as(ending);

@@ -42,6 +42,10 @@ public:
   const Statistics& statistics() const override;
 
   const State& state() const { return state_; }
+  State& state() { return state_; }
+  bool has_stop(GuestAddr address) const { return stops_.count(address.value) != 0; }
+  // Takes the clock back after instructions that do not count (calls made by debug code).
+  void set_executed(uint64_t executed) { executed_ = executed; }
   // Host addresses of the code cache, for those who must keep it out of the guest's sight.
   bool owns(uint64_t address) const { return cache_.contains(address); }
 

@@ -70,12 +70,29 @@ std::optional<guest::Ending> Replayer::run(Time to) {
   return ending_;
 }
 
+// Runs the guest; at a stop address the observer comes first. A run that begins at one has reached it by
+// other ways than running (after an input), so each is told once for a time.
+engine::Stop Replayer::play(uint64_t limit) {
+  if (observer_ == nullptr) return engine().run(limit);
+  GuestAddr pc(registers().rip);
+  if (translator().has_stop(pc) && observed_ != now().value) {
+    observed_ = now().value;
+    observer_->before(*this, pc);
+    if (observer_->wants_after(pc)) {
+      engine::Stop stop = engine().run(1);
+      if (stop.reason == engine::StopReason::limit) observer_->after(*this, pc);
+      return stop;
+    }
+  }
+  return engine().run(limit);
+}
+
 // Lets the guest run up to the step's time, and sees that it comes to what the step's input answers.
 void Replayer::play_to(const trace::Step& step) {
   thread_ = step.thread;
   while (now() < step.until) {
     bool wants_instruction = step.input != nullptr && step.input->kind() == trace::InputKind::kInstruction;
-    engine::Stop stop = engine().run(step.until - now());
+    engine::Stop stop = play(step.until - now());
     switch (stop.reason) {
     case engine::StopReason::limit:
     case engine::StopReason::interrupted:
@@ -100,6 +117,7 @@ void Replayer::play_to(const trace::Step& step) {
       differ("no fault", fmt::format("signal {} for address {}", stop.fault.signal, stop.fault.info.si_addr));
     }
     case engine::StopReason::address:
+      break; // play() tells the observer
     case engine::StopReason::access:
       bug("a stop that nobody asked for at {:#x}", registers().rip);
     }
@@ -147,6 +165,7 @@ void Replayer::apply(const trace::Input& input) {
   case trace::InputKind::kExit: {
     const auto& exit = input.as<trace::ExitInput>();
     ending_ = {exit.by_signal ? guest::Ending::Kind::signalled : guest::Ending::Kind::exited, exit.status};
+    if (observer_ != nullptr) observer_->ended(*this);
     return;
   }
   }
@@ -180,6 +199,7 @@ void Replayer::map(const trace::MapInput& map) {
     fd = known->second;
   }
   space().restore(mapping, fd);
+  if (observer_ != nullptr) observer_->mapped(*this, map);
 }
 
 void Replayer::write_all(std::span<const trace::MemoryWrite> writes) {
@@ -301,6 +321,7 @@ void Replayer::differ(const std::string& expected, const std::string& found) {
 }
 
 void Replayer::on_fault(int signal, siginfo_t* info, void* context) {
+  if (observer_ != nullptr && observer_->host_fault(*this, signal, info, context)) return;
   if (engine().handle_signal(signal, info, context)) return;
   guest::report_host_fault(signal, info, context, registers().rip, engine().executed());
 }

@@ -5,6 +5,7 @@
 
 #include "rdbtool/guest/host_signals.h"
 #include "rdbtool/guest/machine.h"
+#include "rdbtool/replay/observer.h"
 #include "rdbtool/trace/reader.h"
 
 #include <map>
@@ -31,6 +32,11 @@ public:
   Replayer(const trace::TraceReader& trace, const trace::ProcessInfo& process, OutputSink* sink);
   ~Replayer() override;
 
+  // At most one; before run().
+  void set_observer(Observer* observer) { observer_ = observer; }
+  OutputSink* sink() const { return sink_; }
+  const trace::TraceReader& trace() const { return trace_; }
+
   // Plays until the state at `to` (all inputs up to it applied) or the end. The ending if the end was
   // reached.
   std::optional<guest::Ending> run(Time to);
@@ -43,6 +49,7 @@ public:
 
 private:
   void play_to(const trace::Step& step);
+  engine::Stop play(uint64_t limit);
   void apply(const trace::Input& input);
   void start(const trace::StartInput& start);
   void map(const trace::MapInput& map);
@@ -59,6 +66,8 @@ private:
   const trace::TraceReader& trace_;
   trace::RunReader run_;
   OutputSink* sink_;
+  Observer* observer_ = nullptr;
+  uint64_t observed_ = UINT64_MAX; // the time at which before() was last called
   ThreadId thread_;
   const trace::Step* held_ = nullptr; // the next step, when run() had to stop before it
   bool at_call_ = false;              // the guest has made a call that no input has answered yet

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A bundle (prog.rdb/) in memory: its descriptors and its module, loaded into the host.
+#pragma once
+
+#include "descriptors/descriptor.h"
+
+#include <string>
+
+namespace rdb::debug {
+
+using DebugFunction = void (*)(void** arguments);
+
+class Bundle {
+public:
+  // Reads the descriptors; the module is loaded by load(). Throws UserError naming what is wrong.
+  explicit Bundle(const std::string& path);
+  ~Bundle();
+  Bundle(const Bundle&) = delete;
+  Bundle& operator=(const Bundle&) = delete;
+
+  const std::string& path() const { return path_; }
+  const descriptors::Descriptors& descriptors() const { return descriptors_; }
+  // File name of the program or shared library that it belongs to.
+  const std::string& program() const { return descriptors_.program.front().name; }
+
+  // Is `file` the program that the bundle was made for? Empty if so, else why not.
+  std::string mismatch(const std::string& file) const;
+
+  // Loads the module; its static constructors run. `bias` is what was added to the program's addresses.
+  void load(uint64_t bias);
+  bool loaded() const { return handle_ != nullptr; }
+  uint64_t bias() const { return bias_; }
+
+  // Of the region with this index in descriptors().regions; null if it has none.
+  DebugFunction function(size_t region) const { return functions_[region]; }
+  // Where debug code finds the address of the symbol with this index.
+  void*& slot(size_t symbol) const { return *slots_[symbol]; }
+  // Writes out what debug code has printed.
+  void flush() const;
+
+private:
+  std::string path_;
+  descriptors::Descriptors descriptors_;
+  void* handle_ = nullptr;
+  uint64_t bias_ = 0;
+  DebugFunction* functions_ = nullptr;
+  void*** slots_ = nullptr;
+  void (*flush_)() = nullptr;
+};
+
+} // namespace rdb::debug

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Debug code that must be stopped: it asked for something that would end or fork its host, or it crashed. It
+// is left by a jump back to where it was called from; its own clean-up does not run.
+#pragma once
+
+#include <csetjmp>
+#include <string>
+
+struct rdb_module_host;
+
+namespace rdb::debug {
+
+// What a debug module is told about its host.
+const rdb_module_host* module_host();
+
+// Where to go when the running debug function is given up; null when none runs.
+struct Escape {
+  sigjmp_buf place;
+  std::string reason;
+};
+void set_escape(Escape* escape);
+bool can_escape();
+// Leaves the running debug function. Does not return.
+[[noreturn]] void give_up(const std::string& reason);
+
+} // namespace rdb::debug
