@@ -12,6 +12,8 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <random>
+#include <sys/resource.h>
+#include <unistd.h>
 
 extern char** environ;
 
