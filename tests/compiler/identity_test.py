@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The program that rdb-clang makes from a source with regions is the one that clang makes from the source before they
+were written: whole file, for many programs and flags, with every linker. RDB_FULL=1 tries every combination, otherwise
+each program meets some of them."""
+import os
+import re
+import unittest
+
+from toolchain import CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest
+import elf_sections
+
+PROGRAMS = os.path.join(SOURCE, "tests", "compiler", "programs")
+LEVELS = ["-O0", "-O1", "-O2", "-O3", "-Os"]
+EXTRAS = [
+    [], ["-g"], ["-fPIC"], ["-fno-pic", "-no-pie"], ["-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"],
+    ["-fstack-protector-strong"], ["-fsanitize=undefined"], ["-g", "-fno-omit-frame-pointer"], ["-gdwarf-4", "-DDEBUG"],
+]
+LINKERS = ["bfd", "gold", "/usr/bin/ld.lld-22"]
+FULL = os.environ.get("RDB_FULL") == "1"
+
+
+def strip_regions(text):
+    """The source before the regions were written, found here by lines alone: the test's programs are tidy."""
+    text = re.sub(r"^#ifdef DEBUG\n((?:[ \t]*rdb_begin\n(?:.*\n)*?[ \t]*rdb_end\n)+)#endif\n", r"\1", text, flags=re.M)
+    text = re.sub(r"^[ \t]*rdb_begin(_globals)?\n(?:.*\n)*?[ \t]*rdb_end\1\n", "", text, flags=re.M)
+    return re.sub(r"^#include <rdb/rdb.h>\n", "", text, flags=re.M)
+
+
+def combinations(number):
+    """(flags, linker) pairs for the program of that number."""
+    everything = [([level] + extra, linker) for level in LEVELS for extra in EXTRAS for linker in LINKERS]
+    if FULL:
+        return everything
+    # A stride that shares no factor with the lists' lengths meets every level, extra and linker soon.
+    return [everything[(number * 11 + i * 31) % len(everything)] for i in range(5)]
+
+
+class Identity(CompilerTest):
+    def build(self, compiler, flags, linker, name):
+        """Compiles and links in two steps, as build systems do; returns (object, program)."""
+        compile_flags = [f for f in flags if not f.startswith("-Wl,") and f != "-no-pie"]
+        standard = ["-std=c++20"] if name.endswith(".cc") else []
+        for command in ([compiler, *standard, *compile_flags, "-c", name, "-o", "prog.o"],
+                        [compiler, *flags, f"-fuse-ld={linker}", "prog.o", "-pthread", "-o", "prog"]):
+            self.run_command(command)
+        return self.read("prog.o"), self.read("prog")
+
+    def check(self, name, number):
+        with open(os.path.join(PROGRAMS, name)) as file:
+            text = file.read()
+        stripped = strip_regions(text)
+        self.assertNotIn("rdb", stripped)
+        plain, ours = (CLANGXX, RDB_CLANGXX) if name.endswith(".cc") else (CLANG, RDB_CLANG)
+        for flags, linker in combinations(number):
+            with self.subTest(program=name, flags=" ".join(flags), linker=linker):
+                self.write(name, stripped)
+                expected_object, expected = self.build(plain, flags, linker, name)
+                self.write(name, text)
+                found_object, found = self.build(ours, flags, linker, name)
+                self.assertEqual(elf_sections.differences(expected_object, found_object), [])
+                self.assertTrue(expected == found, "the programs differ")
+                self.check_bundle(text, flags)
+
+    def check_bundle(self, text, flags):
+        """Every region is described; at -O0 each has its place and all its values."""
+        with open(os.path.join(self.dir, "prog.rdb", "descriptors")) as file:
+            records = [line.split(" ") for line in file]
+        regions = [r for r in records if r[0] == "region"]
+        expected = len(re.findall(r"^\s*rdb_begin$", text, flags=re.M))
+        self.assertGreaterEqual(len({r[4] for r in regions}), expected if "-O0" in flags else 0)
+        if "-O0" in flags:
+            self.assertEqual([r for r in regions if r[6] not in ("complete", "unused")], [])
+            self.assertEqual([r for r in records if r[0] == "argument" and "unavailable" in r], [])
+
+
+def add_tests():
+    for number, name in enumerate(sorted(os.listdir(PROGRAMS))):
+        def test(self, name=name, number=number):
+            self.check(name, number)
+        setattr(Identity, "test_" + name.replace(".", "_"), test)
+
+
+add_tests()
+
+if __name__ == "__main__":
+    unittest.main()

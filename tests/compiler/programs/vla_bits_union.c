@@ -1,0 +1,37 @@
+// Variable length arrays, bit fields, unions, nested structures.
+#include <rdb/rdb.h>
+#include <stdio.h>
+struct flags {
+  unsigned a : 3, b : 5, c : 24;
+};
+union word {
+  unsigned number;
+  unsigned char bytes[4];
+};
+struct outer {
+  struct flags flags;
+  struct {
+    union word word;
+    double weight;
+  } inner[2];
+};
+static int fill(int n) {
+  int squares[n];
+  for (int i = 0; i < n; i++) squares[i] = i * i;
+  rdb_begin
+    for (int i = 0; i < n; i++) printf("%d ", squares[i]);
+    printf("\n");
+  rdb_end
+  return squares[n - 1];
+}
+int main(int argc, char **argv) {
+  (void)argv;
+  struct outer o = {{1, 2, 3}, {{{0x01020304}, 1.5}, {{5}, 2.5}}};
+  o.flags.b += argc;
+  o.inner[1].word.number = fill(argc + 4);
+  rdb_begin
+    printf("a=%u b=%u byte=%u weight=%g\n", o.flags.a, o.flags.b, o.inner[0].word.bytes[1], o.inner[1].weight);
+  rdb_end
+  printf("%u %g\n", o.inner[1].word.number, o.inner[0].weight);
+  return 0;
+}
