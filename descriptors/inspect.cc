@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cxxabi.h>
 #include <map>
+#include <tuple>
 
 namespace rdb::descriptors {
 
@@ -134,9 +135,8 @@ public:
     std::vector<const Region*> regions;
     for (const Region& region : d_.regions)
       regions.push_back(&region);
-    std::ranges::stable_sort(regions, [&](const Region* a, const Region* b) {
-      return std::pair(sources_[a->source]->path, a->begin_line) <
-             std::pair(sources_[b->source]->path, b->begin_line);
+    std::ranges::sort(regions, {}, [&](const Region* region) {
+      return std::tuple(std::string_view(sources_[region->source]->path), region->begin_line, region->id);
     });
     for (const Region* region : regions)
       show(*region);

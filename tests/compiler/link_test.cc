@@ -420,6 +420,22 @@ TEST_F(LinkTest, ProgramsWithoutDebugCodeHaveNoBundle) {
   EXPECT_FALSE(std::filesystem::exists(path("prog.rdb"))) << "a stale bundle stayed";
 }
 
+// Two functions with equal code may become one: then the folded one's region has no place of its own.
+TEST_F(LinkTest, FoldedFunctionsAreNotMistaken) {
+  linker_ = "/usr/bin/ld.lld-22";
+  compile("a",
+          "int one(int x) { return x * 7; } int two(int x) { return x * 7; }"
+          "int main(int n, char **) { return one(n) + two(n); }",
+          "-O1 -ffunction-sections -fno-inline");
+  add_payload("a", {"_Z3onei", "_Z3twoi"});
+  link("a.o -Wl,--icf=all");
+  Descriptors d = bundle();
+  ASSERT_EQ(address_of("_Z3onei"), address_of("_Z3twoi"));
+  ASSERT_EQ(d.locations.size(), 1u);
+  EXPECT_EQ(d.locations[0].address.value, address_of("_Z3onei"));
+  EXPECT_EQ(d.regions[1].status, Status::kUnused);
+}
+
 TEST_F(LinkTest, ResponseFilesAreRead) {
   std::filesystem::current_path(folder_);
   compile("a", kProgram);

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""rdb-clang as CC and CXX of build systems: separate compilation, static and shared libraries, `ld -r`, parallel builds.
+What it builds is what clang builds, and every program and library has its bundle."""
+import os
+import shutil
+import subprocess
+import unittest
+
+from toolchain import BUILD, CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, CompilerTest
+from identity_test import strip_regions
+
+FILES = {
+    "main.c": """\
+#include <rdb/rdb.h>
+#include <stdio.h>
+#include "tree.h"
+int shared_scale(int);
+int main(int argc, char **argv) {
+  (void)argv;
+  struct node *root = 0;
+  for (int i = 0; i < 5; i++) {
+    root = insert(root, i * 7 % 5 + argc);
+    rdb_begin
+      printf("inserted, size %d\\n", size(root));
+    rdb_end
+  }
+  printf("%d %d\\n", size(root), shared_scale(3));
+  return 0;
+}
+""",
+    "tree.h": """\
+#include <rdb/rdb.h>
+struct node { int key; struct node *left, *right; };
+struct node *insert(struct node *, int);
+int size(const struct node *);
+static inline int depth(const struct node *n) {
+  if (!n) return 0;
+  int l = depth(n->left), r = depth(n->right);
+  rdb_begin
+    __builtin_printf("key %d depth %d\\n", n->key, l > r ? l : r);
+  rdb_end
+  return 1 + (l > r ? l : r);
+}
+""",
+    "insert.c": """\
+#include "tree.h"
+#include <stdlib.h>
+struct node *insert(struct node *n, int key) {
+  if (!n) {
+    n = calloc(1, sizeof *n);
+    n->key = key;
+    rdb_begin
+      __builtin_printf("new %d\\n", n->key);
+    rdb_end
+    return n;
+  }
+  if (key < n->key) n->left = insert(n->left, key);
+  if (key > n->key) n->right = insert(n->right, key);
+  return depth(n) > 100 ? 0 : n;
+}
+""",
+    "size.c": """\
+#include "tree.h"
+int size(const struct node *n) { return n ? 1 + size(n->left) + size(n->right) : depth(n); }
+""",
+    "unused.c": """\
+#include <rdb/rdb.h>
+int nobody_calls_this(int x) {
+  rdb_begin
+    __builtin_printf("x=%d\\n", x);
+  rdb_end
+  return x;
+}
+""",
+    "scale.c": """\
+#include <rdb/rdb.h>
+static int factor = 6;
+int shared_scale(int x) {
+  int result = x * factor;
+  rdb_begin
+    __builtin_printf("result %d\\n", result);
+  rdb_end
+  return result;
+}
+""",
+}
+
+MAKEFILE = """\
+CFLAGS = -O1 -fPIC
+all: prog joined
+libtree.a: insert.o size.o unused.o
+\tar rcs $@ $^
+libscale.so: scale.o
+\t$(CC) -shared -Wl,-soname,$@ $^ -o $@
+prog: main.o libtree.a libscale.so
+\t$(CC) main.o -L. -ltree -lscale -Wl,-rpath,'$$ORIGIN' -o $@
+both.o: insert.o size.o
+\tld -r $^ -o $@
+joined: main.o both.o scale.o
+\t$(CC) $^ -o $@
+*.o: tree.h
+"""
+
+CMAKELISTS = """\
+cmake_minimum_required(VERSION 3.20)
+project(demo C)
+add_library(tree STATIC insert.c size.c unused.c)
+add_library(scale SHARED scale.c)
+add_executable(prog main.c)
+target_link_libraries(prog tree scale)
+"""
+
+
+def without_regions(files):
+    return {name: strip_regions(text) for name, text in files.items()}
+
+
+class BuildSystems(CompilerTest):
+    def put(self, files):
+        for name, text in files.items():
+            self.write(os.path.join("src", name), text)
+
+    def regions(self, bundle):
+        """{(file, line)} of the regions that have locations."""
+        sources, regions, placed = {}, {}, set()
+        with open(os.path.join(self.dir, bundle, "descriptors")) as file:
+            for line in file:
+                words = line.split(" ")
+                if words[0] == "source":
+                    sources[words[1]] = os.path.basename(words[2].strip('"'))
+                if words[0] == "region":
+                    regions[words[1]] = (sources[words[3]], int(words[4]))
+                if words[0] == "location":
+                    placed.add(regions[words[1]])
+        return placed
+
+    def build_twice(self, build, results):
+        """Builds in the same folder, first as it was before the regions, and compares what came out."""
+        self.put(without_regions(FILES))
+        build(CLANG, CLANGXX)
+        expected = {name: self.read(name) for name in results}
+        shutil.rmtree(os.path.join(self.dir, "src"))
+        self.put(FILES)
+        build(RDB_CLANG, RDB_CLANGXX)
+        for name in results:
+            self.assertTrue(self.read(name) == expected[name], f"{name} is not what clang makes")
+
+    def test_make_in_parallel(self):
+        def build(cc, cxx):
+            self.write("src/Makefile", MAKEFILE)
+            self.run_command(["make", "-j4", f"CC={cc}", f"CXX={cxx}"], cwd=os.path.join(self.dir, "src"))
+        self.build_twice(build, ["src/prog", "src/joined", "src/libscale.so"])
+        self.assertEqual(self.regions("src/prog.rdb"), {("main.c", 10), ("insert.c", 7), ("tree.h", 8)})
+        self.assertEqual(self.regions("src/libscale.so.rdb"), {("scale.c", 5)})
+        self.assertEqual(self.regions("src/joined.rdb"),
+                         {("main.c", 10), ("insert.c", 7), ("tree.h", 8), ("scale.c", 5)})
+        self.run_command([os.path.join(self.dir, "src/prog")])
+
+    @unittest.skipUnless(shutil.which("cmake"), "no cmake")
+    def test_cmake(self):
+        def build(cc, cxx):
+            self.write("src/CMakeLists.txt", CMAKELISTS)
+            self.run_command(["cmake", "-S", "src", "-B", "src/build", "-DCMAKE_BUILD_TYPE=Release",
+                              f"-DCMAKE_C_COMPILER={cc}"])
+            self.run_command(["cmake", "--build", "src/build", "-j2"])
+        self.build_twice(build, ["src/build/prog", "src/build/libscale.so"])
+        self.assertIn(("insert.c", 7), self.regions("src/build/prog.rdb"))
+        self.assertEqual(self.regions("src/build/libscale.so.rdb"), {("scale.c", 5)})
+
+    def test_one_command_compiles_and_links(self):
+        self.put(FILES)
+        self.run_command([RDB_CLANG, "src/main.c", "src/insert.c", "src/size.c", "src/scale.c", "-o", "prog"])
+        self.assertEqual(len(self.regions("prog.rdb")), 4)
+        # Without regions the bundle goes.
+        self.put(without_regions(FILES))
+        self.run_command([RDB_CLANG, "src/main.c", "src/insert.c", "src/size.c", "src/scale.c", "-o", "prog"])
+        self.assertFalse(os.path.exists(os.path.join(self.dir, "prog.rdb")))
+
+    def test_inspect_shows_the_bundle(self):
+        self.put(FILES)
+        self.run_command([RDB_CLANG, "src/main.c", "src/insert.c", "src/size.c", "src/scale.c", "-o", "prog"])
+        shown = self.run_command([os.path.join(BUILD, "bin", "rdb"), "inspect", "prog.rdb"]).stdout
+        self.assertIn("src/main.c:10-12 in main: complete", shown)
+        self.assertRegex(shown, r"printf +private +libc\.so\.6")
+        self.assertRegex(shown, r"size +program 0x[0-9a-f]+ +size-.*\.o")
+
+
+if __name__ == "__main__":
+    unittest.main()
