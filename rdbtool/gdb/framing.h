@@ -37,6 +37,9 @@ public:
   // runs gdb sends nothing else, but a byte that came early must not be lost.
   bool take_interrupt();
 
+  // Bytes fed and not taken.
+  size_t waiting() const { return input_.size() - used_; }
+
 private:
   enum class State : uint8_t { idle, payload, escape, checksum_high, checksum_low };
 

@@ -14,7 +14,12 @@ using namespace request;
 
 constexpr uint64_t kMaxBlock = 0x10000; // the longest memory or file block asked for at a time
 
+// THREAD, or pPROCESS.THREAD. There is one process, so its number only has to be one.
 std::optional<ThreadRef> parse_thread(TextCursor& text) {
+  if (text.eat('p')) {
+    if (!text.eat("-1") && !text.hex()) return std::nullopt;
+    if (!text.eat('.')) return ThreadRef{ThreadRef::Kind::all, {}};
+  }
   if (text.eat("-1")) return ThreadRef{ThreadRef::Kind::all, {}};
   auto id = text.hex();
   if (!id || *id > INT32_MAX) return std::nullopt;

@@ -81,9 +81,13 @@ struct SyscallCatch {
   bool catches(int64_t number) const;
 };
 
-// Everything that stops a run other than its own end. Only what a run passes stops it: a breakpoint at the
-// position from which it starts counts when going forwards (the instruction there is executed), not when
-// going backwards.
+// Everything that stops a run other than its own end.
+//
+// A breakpoint stops a run at the position before its instruction. Going forwards, the position at which the
+// run starts counts: gdb itself steps off a breakpoint that it has shown, and would miss one on the next
+// instruction otherwise. Going backwards it does not count.
+// Signals and system calls stop a run when it arrives at their position from either side, and there they
+// take precedence over a finished step; the position at which a run starts does not count.
 struct StopPoints {
   std::vector<Breakpoint> breakpoints;
   std::vector<Watchpoint> watchpoints;
@@ -106,6 +110,8 @@ struct RunRequest {
   // If set: stop as soon as this thread has executed one instruction (or had its last one undone). The other
   // threads run as they did when recorded.
   std::optional<ThreadId> step;
+  // Going forwards, go on stepping while the thread's next instruction is in this range.
+  GuestAddr range_begin, range_end;
   const StopPoints* stops = nullptr; // null: none
   InterruptSource* interrupt = nullptr;
 };
@@ -154,6 +160,8 @@ public:
 
   // Where the run is.
   virtual Position position() = 0;
+  // True if what comes next is an input that belongs to this same time (a call's result, a signal).
+  virtual bool input_pending() = 0;
   virtual ThreadId current_thread() = 0;
   virtual Position first_position() = 0;
   virtual Position last_position() = 0;
@@ -188,8 +196,8 @@ public:
   virtual void end_diversion() = 0;
   virtual void write_registers(ThreadId thread, const Registers& registers) = 0;
   virtual size_t write_memory(GuestAddr to, std::span<const std::byte> from) = 0;
-  // Forwards only; only breakpoints, signals and steps stop it.
-  virtual Stop run_diversion(const RunRequest& request) = 0;
+  // Runs one thread, forwards; only breakpoints, signals, steps and interrupts stop it.
+  virtual Stop run_diversion(ThreadId thread, const RunRequest& request) = 0;
 };
 
 } // namespace rdb::gdb

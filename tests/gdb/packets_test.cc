@@ -63,6 +63,9 @@ TEST(Packets, Threads) {
   EXPECT_EQ(parsed<SelectThread>("Hc-1").thread.kind, ThreadRef::Kind::all);
   EXPECT_EQ(parsed<SelectThread>("Hc0").thread.kind, ThreadRef::Kind::any);
   EXPECT_EQ(parsed<ThreadAlive>("T7").thread, ThreadId(7));
+  EXPECT_EQ(parsed<SelectThread>("Hgp10.1a").thread.id, ThreadId(0x1a));
+  EXPECT_EQ(parsed<SelectThread>("Hcp10.-1").thread.kind, ThreadRef::Kind::all);
+  EXPECT_TRUE(is<Malformed>("Hgp.1"));
   EXPECT_TRUE(is<Malformed>("Hx1"));
   EXPECT_TRUE(is<Malformed>("Hgffffffff1"));
   EXPECT_TRUE(is<CurrentThread>("qC"));

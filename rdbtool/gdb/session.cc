@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Requests about state: threads, registers, memory, points, files. Those that move are in session_resume.cc.
+#include "rdbtool/gdb/session.h"
+
+#include "rdbtool/base/error.h"
+#include "rdbtool/gdb/framing.h"
+#include "rdbtool/gdb/register_file.h"
+#include "rdbtool/gdb/signal_numbers.h"
+#include "rdbtool/gdb/text_cursor.h"
+
+#include <algorithm>
+
+namespace rdb::gdb {
+
+namespace {
+
+const std::string kOk = "OK";
+const std::string kMalformed = "E01";
+const std::string kNoSuchThread = "E02";
+const std::string kFault = "E0e"; // EFAULT
+
+std::string error_reply(const std::string& text) {
+  return "E.rdb: " + text;
+}
+
+// gdb shows this in the middle of a message of its own.
+std::string xml_escaped(const std::string& text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e)
+      out += '?';
+    else
+      out += c;
+  }
+  return out;
+}
+
+} // namespace
+
+Session::Session(Target& target, Navigator& navigator, std::function<void(const std::string&)> say)
+    : target_(target), navigator_(navigator), say_(std::move(say)), files_(target) {
+  last_stop_ = {StopKind::sought, target.current_thread(), 0, {}, {}};
+}
+
+Session::~Session() {
+  try {
+    leave_diversion();
+  } catch (const std::exception&) {
+    // The target reports it again when it is asked for anything.
+  }
+}
+
+Answer Session::handle(const Request& request, InterruptSource& interrupt) {
+  pending_ = {};
+  interrupt_ = &interrupt;
+  std::string reply;
+  try {
+    reply = std::visit([this](const auto& value) { return answer(value); }, request);
+  } catch (const std::exception& error) {
+    if (std::holds_alternative<request::Resume>(request)) {
+      // gdb waits for a stop and takes nothing else.
+      tell(fmt::format("rdb: {}", error.what()));
+      reply = "T05";
+    } else {
+      reply = error_reply(error.what());
+    }
+  }
+  interrupt_ = nullptr;
+  Answer done = std::move(pending_);
+  done.packets.push_back(std::move(reply));
+  return done;
+}
+
+std::string Session::answer(const request::Unsupported&) {
+  return "";
+}
+std::string Session::answer(const request::Malformed&) {
+  return kMalformed;
+}
+
+std::string Session::answer(const request::Supported& request) {
+  names_processes_ = std::ranges::find(request.features, "multiprocess+") != request.features.end();
+  return fmt::format("PacketSize={:x};QStartNoAckMode+;multiprocess+;swbreak+;hwbreak+;vContSupported+;"
+                     "ReverseStep+;ReverseContinue+;ConditionalBreakpoints+;QPassSignals+;QCatchSyscalls+;"
+                     "qXfer:features:read+;qXfer:auxv:read+;qXfer:threads:read+;qXfer:exec-file:read+;"
+                     "qXfer:siginfo:read+;qXfer:siginfo:write+;qXfer:libraries-svr4:read-;"
+                     "qXfer:memory-map:read-;QNonStop-",
+                     kMaxPacket);
+}
+
+std::string Session::answer(const request::NoAcks&) {
+  pending_.no_acks = true;
+  return kOk;
+}
+
+std::string Session::answer(const request::WhyStopped&) {
+  return stop_reply(last_stop_);
+}
+// "Attached": at the end gdb detaches and does not ask whether to kill.
+std::string Session::answer(const request::Attached&) {
+  return "1";
+}
+std::string Session::answer(const request::ContinueSupported&) {
+  return "vCont;c;C;s;S;r";
+}
+std::string Session::answer(const request::SymbolLookup&) {
+  return kOk;
+}
+
+ThreadId Session::chosen(const ThreadRef& thread) {
+  if (thread.kind == ThreadRef::Kind::one) return thread.id;
+  return target_.has_thread(last_stop_.thread) ? last_stop_.thread : target_.current_thread();
+}
+
+// With the process's number, gdb can find its files in /proc (info proc).
+std::string Session::thread_text(ThreadId thread) {
+  return names_processes_ ? fmt::format("p{:x}.{:x}", target_.pid(), thread.value)
+                          : fmt::format("{:x}", thread.value);
+}
+
+ThreadId Session::register_thread() {
+  return chosen(register_thread_);
+}
+
+std::string Session::answer(const request::SelectThread& request) {
+  if (request.thread.kind == ThreadRef::Kind::one && !target_.has_thread(request.thread.id))
+    return kNoSuchThread;
+  (request.use == request::SelectThread::Use::registers ? register_thread_ : resume_thread_) = request.thread;
+  return kOk;
+}
+
+std::string Session::answer(const request::CurrentThread&) {
+  return "QC" + thread_text(register_thread());
+}
+
+std::string Session::answer(const request::ThreadAlive& request) {
+  return target_.has_thread(request.thread) ? kOk : kNoSuchThread;
+}
+
+std::string Session::answer(const request::ThreadList& request) {
+  if (!request.first) return "l";
+  std::string list;
+  for (const ThreadInfo& thread : target_.threads())
+    list += (list.empty() ? "m" : ",") + thread_text(thread.id);
+  return list;
+}
+
+std::string Session::answer(const request::ThreadDescription& request) {
+  for (const ThreadInfo& thread : target_.threads())
+    if (thread.id == request.thread) return to_hex(thread.name);
+  return kNoSuchThread;
+}
+
+std::string Session::answer(const request::ReadRegisters&) {
+  return to_hex(all_register_bytes(target_.registers(register_thread())));
+}
+
+std::string Session::answer(const request::ReadRegister& request) {
+  if (request.number >= register_count()) return kMalformed;
+  return to_hex(*register_bytes(target_.registers(register_thread()), static_cast<unsigned>(request.number)));
+}
+
+std::string Session::answer(const request::WriteRegisters& request) {
+  Registers changed = target_.registers(register_thread());
+  if (!set_all_register_bytes(changed, request.data)) return kMalformed;
+  return write_registers(register_thread(), changed);
+}
+
+std::string Session::answer(const request::WriteRegister& request) {
+  Registers changed = target_.registers(register_thread());
+  if (request.number >= register_count() ||
+      !set_register_bytes(changed, static_cast<unsigned>(request.number), request.data))
+    return kMalformed;
+  return write_registers(register_thread(), changed);
+}
+
+std::string Session::answer(const request::ReadMemory& request) {
+  Bytes data(request.size);
+  data.resize(target_.read_memory(request.address, data));
+  if (data.empty() && request.size > 0) return kFault;
+  return to_hex(data);
+}
+
+std::string Session::answer(const request::WriteMemory& request) {
+  if (request.data.empty()) return kOk; // gdb asks in this way whether there is X
+  return write_memory(request.address, request.data);
+}
+
+std::string Session::answer(const request::SetPoint& request) {
+  PointKey key{request.type, request.address, request.kind};
+  bool watch = request.type >= request::PointType::write;
+  if (watch && (request.kind == 0 || request.address.value + request.kind < request.address.value))
+    return kMalformed;
+  if (request.insert)
+    points_[key] = request.conditions;
+  else
+    points_.erase(key);
+  return kOk;
+}
+
+std::string Session::answer(const request::CatchSyscalls& request) {
+  syscalls_ = request.calls;
+  return kOk;
+}
+
+std::string Session::answer(const request::PassSignals& request) {
+  silent_signals_ = {};
+  for (int number : request.signals)
+    if (int signal = linux_signal(number); signal > 0) silent_signals_[static_cast<size_t>(signal)] = true;
+  return kOk;
+}
+
+std::string Session::answer(const request::Detach&) {
+  pending_.closes = true;
+  return kOk;
+}
+
+std::string Session::answer(const request::Kill&) {
+  pending_.closes = true;
+  return kOk; // after k, nobody reads it
+}
+
+std::string Session::answer(const request::Monitor& request) {
+  Navigator::Result result;
+  try {
+    result = navigator_.execute(request.command);
+    if (result.go_to && result.at_resume) {
+      pending_position_ = result.go_to;
+    } else if (result.go_to) {
+      leave_diversion();
+      last_stop_ = target_.seek(*result.go_to);
+      if (result.text.empty()) result.text = fmt::format("At {}.\n", navigator_.here());
+      result.text += "gdb has not noticed: maintenance flush register-cache, then frame.\n";
+    }
+  } catch (const UserError& error) {
+    result.text = fmt::format("rdb: {}\n", error.what());
+  }
+  return result.text.empty() ? kOk : to_hex(result.text);
+}
+
+std::string Session::transfer_text(const request::Transfer& request, const std::string& whole) {
+  if (request.offset > whole.size()) return kMalformed;
+  std::string part = whole.substr(request.offset, request.length);
+  return (request.offset + part.size() == whole.size() ? "l" : "m") + part;
+}
+
+std::string Session::threads_xml() {
+  std::string xml = "<?xml version=\"1.0\"?>\n<threads>\n";
+  for (const ThreadInfo& thread : target_.threads())
+    xml += fmt::format("<thread id=\"{}\" name=\"{}\"/>\n", thread_text(thread.id), xml_escaped(thread.name));
+  return xml + "</threads>\n";
+}
+
+std::string Session::answer(const request::Transfer& request) {
+  auto text_of = [](std::span<const std::byte> bytes) {
+    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  };
+  if (request.object == "siginfo") {
+    if (request.write) {
+      siginfo_written();
+      return fmt::format("{:x}", request.data.size());
+    }
+    if (request.offset == 0) siginfo_read();
+    return transfer_text(request, text_of(target_.siginfo(register_thread())));
+  }
+  if (request.write) return "";
+  if (request.object == "features" && request.annex == "target.xml")
+    return transfer_text(request, target_description());
+  if (request.object == "auxv") return transfer_text(request, text_of(target_.auxv()));
+  if (request.object == "threads") return transfer_text(request, threads_xml());
+  if (request.object == "exec-file") return transfer_text(request, target_.executable());
+  return "";
+}
+
+std::string Session::answer(const request::FileSetFilesystem&) {
+  return "F0";
+}
+std::string Session::answer(const request::FileOpen& request) {
+  return files_.open(request.path, request.flags);
+}
+std::string Session::answer(const request::FileRead& request) {
+  return files_.read(request.file, request.count, request.offset);
+}
+std::string Session::answer(const request::FileStat& request) {
+  return files_.stat(request.file);
+}
+std::string Session::answer(const request::FileClose& request) {
+  return files_.close(request.file);
+}
+std::string Session::answer(const request::FileReadLink& request) {
+  return files_.read_link(request.path);
+}
+
+} // namespace rdb::gdb

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which writes are part of a function call that gdb makes, and when the copy in which it runs is thrown away.
+//
+// gdb's call: read siginfo (and registers), write arguments, stack and pc, resume until the return, write
+// siginfo back, write all registers back. What the called function left in memory must stay readable after
+// that (strings it returned, memory it allocated for the next call's arguments), so the copy lives on until
+// gdb resumes outside a call.
+#include "rdbtool/gdb/session.h"
+
+#include <fmt/format.h>
+
+namespace rdb::gdb {
+
+namespace {
+constexpr size_t kRsp = 4; // in the order of the encoding
+}
+
+void Session::siginfo_read() {
+  ++siginfo_reads_;
+  if (diversion_ == Diversion::none) diversion_ = Diversion::allowed;
+}
+
+void Session::siginfo_written() {
+  if (siginfo_reads_ > 0) --siginfo_reads_;
+}
+
+void Session::allow_writes() {
+  if (diversion_ != Diversion::allowed) return;
+  for (const ThreadInfo& thread : target_.threads())
+    recorded_[thread.id] = target_.registers(thread.id);
+  target_.begin_diversion();
+  diversion_ = Diversion::active;
+}
+
+std::string Session::write_memory(GuestAddr address, std::span<const std::byte> data) {
+  if (diversion_ == Diversion::none) {
+    say_(fmt::format("rdb: a recorded run cannot be changed: {} bytes at {:#x} not written", data.size(),
+                     address.value));
+    return "E0e";
+  }
+  allow_writes();
+  return target_.write_memory(address, data) == data.size() ? "OK" : "E0e";
+}
+
+std::string Session::write_registers(ThreadId thread, const Registers& changed) {
+  if (changed == target_.registers(thread)) return "OK";
+  // gdb shows this answer; for memory it would not.
+  if (diversion_ == Diversion::none) return "E.rdb: a recorded run cannot be changed";
+  allow_writes();
+  target_.write_registers(thread, changed);
+  return "OK";
+}
+
+// A call has moved the pc or the stack pointer, and has not written siginfo back. Neither alone is enough:
+// the user may look at $_siginfo without calling anything, and calls nest.
+bool Session::in_call(ThreadId thread) {
+  if (diversion_ != Diversion::active || siginfo_reads_ == 0) return false;
+  Registers now = target_.registers(thread);
+  const Registers& before = recorded_[thread];
+  return now.rip != before.rip || now.gpr[kRsp] != before.gpr[kRsp];
+}
+
+void Session::leave_diversion() {
+  if (diversion_ == Diversion::active) target_.end_diversion();
+  diversion_ = Diversion::none;
+  siginfo_reads_ = 0;
+  recorded_.clear();
+}
+
+} // namespace rdb::gdb
