@@ -197,9 +197,8 @@ int64_t Process::dispatch(const SystemCall& call, Next& next) {
 
 int64_t Process::memory_call(const SystemCall& call) {
   std::optional<int64_t> result = space().call(call.number, call.arguments);
-  if (!result)
-    return outside_.call(*this, call,
-                         shape_of(*find_syscall(static_cast<uint64_t>(call.number)), call.arguments));
+  // Mappings that the kernel would place (System V segments and the like) are not the guest's to have.
+  if (!result) return -ENOSYS;
   if (call.number == SYS_mmap && *result >= 0 && !(call.arguments[3] & MAP_ANONYMOUS))
     outside_.mapped(*this, *space().find(static_cast<uint64_t>(*result)),
                     static_cast<int>(call.arguments[4]));

@@ -154,7 +154,25 @@ void Recorder::log_mapping(guest::Process& process, const guest::Mapping& mappin
 }
 
 void Recorder::mapped(guest::Process& process, const guest::Mapping& mapping, int fd) {
+  if (mapping.flags & MAP_SHARED) {
+    shared_files_ = true;
+    for (const auto& [begin, other] : process.space().mappings()) {
+      bool same_file = other.inode == mapping.inode && other.device == mapping.device;
+      bool writable = (other.protection | mapping.protection) & PROT_WRITE;
+      if (begin != mapping.begin && same_file && other.flags & MAP_SHARED && writable)
+        limit("two shared mappings of {}, one of them writable", mapping.name);
+    }
+  }
   log_mapping(process, mapping, fd);
+}
+
+void Recorder::refuse_changes_of_mapped_files(guest::Process& process, const guest::SystemCall& call) {
+  bool changes = is_write(call.number) || call.number == SYS_ftruncate || call.number == SYS_fallocate;
+  struct stat info;
+  if (!changes || fstat(static_cast<int>(call.arguments[0]), &info) != 0 || !S_ISREG(info.st_mode)) return;
+  for (const auto& [begin, mapping] : process.space().mappings())
+    if (mapping.inode == info.st_ino && mapping.device == info.st_dev)
+      limit("changing {} while it is mapped (time {})", mapping.name, process.now().value);
 }
 
 trace::OutputStream Recorder::stream_of(const guest::SystemCall& call) {
@@ -182,6 +200,7 @@ trace::OutputStream Recorder::stream_of(const guest::SystemCall& call) {
 int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, const CallShape& shape) {
   int64_t result;
   std::span<const MemoryWrite> writes;
+  if (shared_files_) refuse_changes_of_mapped_files(process, call);
   if (shape.call_class == CallClass::Refused) {
     result = -shape.error;
   } else {

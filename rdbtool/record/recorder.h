@@ -37,6 +37,9 @@ private:
   void log_initial_memory(guest::Process& process);
   void checksum(guest::Process& process);
   void end_turn(guest::Process& process);
+  // Replay has private copies of mapped files: what would change one behind the guest's back ends the
+  // recording.
+  void refuse_changes_of_mapped_files(guest::Process& process, const guest::SystemCall& call);
   trace::OutputStream stream_of(const guest::SystemCall& call);
   // An append failed: the recording ends here, the program is told nothing and goes on no further.
   void check(bool appended);
@@ -50,6 +53,7 @@ private:
   uint64_t turn_begin_ = 0;
   uint64_t next_checksum_ = 0;
   std::vector<trace::MemoryWrite> writes_;
+  bool shared_files_ = false; // some file is mapped shared
   uint64_t stream_device_[3] = {};
   uint64_t stream_inode_[3] = {};
   std::map<int, trace::OutputStream> streams_; // by descriptor, as long as no descriptor changes

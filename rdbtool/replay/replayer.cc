@@ -114,6 +114,10 @@ void Replayer::play_to(const trace::Step& step) {
         if (after.reason != engine::StopReason::limit) differ("a write to code", reason_name(after.reason));
         break;
       }
+      // A breakpoint instruction is executed, and its signal comes at the time behind it.
+      if (now() == step.until && step.input != nullptr && step.input->kind() == trace::InputKind::kSignal &&
+          step.input->as<trace::SignalInput>().number == stop.fault.signal)
+        return;
       differ("no fault", fmt::format("signal {} for address {}", stop.fault.signal, stop.fault.info.si_addr));
     }
     case engine::StopReason::address:
