@@ -45,6 +45,12 @@ std::span<const Command> commands();
 Action setup_record(CLI::App& app);
 Action setup_replay(CLI::App& app);
 Action setup_run(CLI::App& app);
+Action setup_ls(CLI::App& app);
+Action setup_rm(CLI::App& app);
+Action setup_info(CLI::App& app);
+Action setup_dump(CLI::App& app);
+Action setup_pack(CLI::App& app);
+Action setup_unpack(CLI::App& app);
 Action setup_inspect(CLI::App& app);
 Action setup_verify(CLI::App& app);
 

@@ -9,6 +9,12 @@ std::span<const Command> commands() {
       {"record", "Run a program and record it", setup_record},
       {"replay", "Play a recording again, exactly", setup_replay},
       {"run", "Run a program under the engine, without recording it", setup_run},
+      {"ls", "List the recordings", setup_ls},
+      {"rm", "Delete recordings", setup_rm},
+      {"info", "Tell what a recording is of, and how it ended", setup_info},
+      {"dump", "Print what is in a recording", setup_dump},
+      {"pack", "Make one file of a recording, to send it", setup_pack},
+      {"unpack", "Make a recording of such a file", setup_unpack},
       {"inspect", "Show the debug regions of a program: where they run and what they see", setup_inspect},
       {"verify", "Compare a program with the original it should equal", setup_verify},
   };

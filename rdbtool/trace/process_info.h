@@ -20,6 +20,9 @@ struct ProcessInfo {
   std::string program;
 };
 
+// "1234" or "1234.2"
+bool is_process_folder(const std::string& name);
+
 std::string to_json(const ProcessInfo& info);
 // Throws UserError naming `path` and what is wrong.
 ProcessInfo process_info_from_json(std::string_view text, const std::string& name, const std::string& path);

@@ -56,7 +56,7 @@ void ProcessWriter::append(const Input& input) {
   s.started = true;
   s.inside_input = input.more;
   s.last_input_time = s.last_time = input.at.time;
-  if (log.sink.bytes.size() >= kBlockTarget) flush();
+  if (log.size() >= kBlockTarget) flush();
 }
 
 void ProcessWriter::append(const Chunk& chunk) {
@@ -78,7 +78,7 @@ void ProcessWriter::append(const Chunk& chunk) {
   log.header.last_time = s.chunk_time.value;
   ++log.header.record_count;
   if (s.last_time < s.chunk_time) s.last_time = s.chunk_time;
-  if (log.sink.bytes.size() >= kBlockTarget) flush();
+  if (log.size() >= kBlockTarget) flush();
 }
 
 void ProcessWriter::flush() {

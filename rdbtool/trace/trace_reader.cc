@@ -23,15 +23,6 @@ std::string read_text(const std::string& path, size_t limit) {
   }
 }
 
-// "1234" or "1234.2"
-bool is_process_folder(const std::string& name) {
-  size_t dot = name.find('.');
-  auto digits = [](std::string_view text) {
-    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-  };
-  return digits(name.substr(0, dot)) && (dot == std::string::npos || digits(name.substr(dot + 1)));
-}
-
 std::vector<ProcessInfo> read_processes(const std::string& path) {
   std::vector<ProcessInfo> processes;
   std::error_code error;
@@ -49,6 +40,14 @@ std::vector<ProcessInfo> read_processes(const std::string& path) {
 }
 
 } // namespace
+
+bool is_process_folder(const std::string& name) {
+  size_t dot = name.find('.');
+  auto digits = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  return digits(name.substr(0, dot)) && (dot == std::string::npos || digits(name.substr(dot + 1)));
+}
 
 struct TraceReader::State {
   std::string path;

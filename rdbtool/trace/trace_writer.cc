@@ -7,6 +7,8 @@
 #include "rdbtool/trace/process_writer_state.h"
 #include "rdbtool/trace/trace_dir.h"
 
+#include <cctype>
+#include <cstring>
 #include <ctime>
 #include <fcntl.h>
 #include <map>
@@ -29,9 +31,12 @@ std::string random_id() {
   return fmt::format("{:016x}{:016x}", words[0], words[1]);
 }
 
+// What the trace is called. Program names are any bytes; a trace's name can be typed and printed anywhere.
 std::string base_name(const std::string& path) {
-  std::string name = path.substr(path.rfind('/') + 1);
-  return name.empty() ? "program" : name;
+  std::string name = path.substr(path.rfind('/') + 1).substr(0, 60);
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && std::strchr("._+-", c) == nullptr) c = '_';
+  return name.empty() || name[0] == '.' || name[0] == '-' ? "program" + name : name;
 }
 
 std::string make_directory(const std::string& directory, const Metadata& metadata) {

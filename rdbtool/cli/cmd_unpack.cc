@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// rdb unpack: a recording from the file that rdb pack made.
+#include "rdbtool/base/error.h"
+#include "rdbtool/cli/command.h"
+#include "rdbtool/trace/pack.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+#include <memory>
+
+namespace rdb::cli {
+
+Action setup_unpack(CLI::App& app) {
+  auto file = std::make_shared<std::string>();
+  auto directory = std::make_shared<std::string>();
+  app.add_option("FILE", *file, "A file made by rdb pack");
+  app.add_option("-o", *directory, "The directory to make; without it a new one among your recordings");
+  return [file, directory] {
+    if (file->empty()) user_error("unpack: no file named; 'rdb help unpack' says what it takes");
+    std::string path = trace::unpack_trace(*file, *directory);
+    bool named = directory->empty();
+    fmt::print("unpacked as {}\n", named ? std::filesystem::path(path).filename().string() : path);
+    return 0;
+  };
+}
+
+} // namespace rdb::cli
