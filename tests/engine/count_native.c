@@ -3,6 +3,7 @@
 // engine's own count. A `rep` string instruction traps once per iteration and is counted once; an instruction
 // that faults is not counted; the last system call (exit) is. With two addresses the count begins when the
 // first is reached and ends when the second is, so that start-up code that differs under rdb can be left out.
+// --stop N prints the address that is reached after exactly N instructions.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -83,15 +84,17 @@ static int finish(int status, unsigned long count) {
 }
 
 int main(int argc, char** argv) {
-  unsigned long begin = 0, end = 0;
-  int arg = 1;
+  unsigned long begin = 0, end = 0, stops[64];
+  int arg = 1, stop_count = 0;
   if (argc > 3 && strcmp(argv[1], "--between") == 0) {
     begin = strtoul(argv[2], NULL, 0);
     end = strtoul(argv[3], NULL, 0);
     arg = 4;
   }
+  for (; argc > arg + 2 && strcmp(argv[arg], "--stop") == 0 && stop_count < 64; arg += 2)
+    stops[stop_count++] = strtoul(argv[arg + 1], NULL, 0);
   if (arg >= argc) {
-    fprintf(stderr, "usage: count_native [--between BEGIN END] prog args...\n");
+    fprintf(stderr, "usage: count_native [--between BEGIN END] [--stop N]... prog args...\n");
     return 2;
   }
   pid_t pid = fork();
@@ -113,6 +116,11 @@ int main(int argc, char** argv) {
     unsigned long pc = program_counter(pid);
     if (begin != 0 && pc == begin) counting = 1;
     if (end != 0 && pc == end) counting = 0;
+    for (int i = 0; i < stop_count; i++) {
+      if (stops[i] != count) continue;
+      fprintf(stderr, "after %lu: %#lx\n", count, pc);
+      stops[i] = ~0ul;
+    }
     enum Kind kind = kind_at(pid, pc);
     int delivers = signal_to_deliver != 0;
     if (ptrace(PTRACE_SINGLESTEP, pid, 0, signal_to_deliver) != 0) die("PTRACE_SINGLESTEP");

@@ -9,7 +9,7 @@ import harness
 
 WAYS = {
     "segv": -11, "segv-read-only": -11, "jump-null": -11, "jump-wild": -11, "jump-data": -11, "jump-kernel": -11,
-    "jump-unmapped": -11, "ill": -4, "fpe": -8, "trap": -5, "hlt": -11, "bus": -7, "abort": -6,
+    "jump-unmapped": -11, "ill": -4, "fpe": -8, "trap": -5, "hlt": -11, "int80-like": -11, "bus": -7, "abort": -6,
     "overflow": -11, "raise-term": -15, "kill-self": -9, "blocked": -11, "ignored": -11, "in-handler": -11, "exit-3": 3,
     "exit-255": 255, "exit-raw": 77, "exit-big": 0x34,
 }

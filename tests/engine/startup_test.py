@@ -61,6 +61,7 @@ class Startup(guests.GuestTest):
     def test_the_layout_comes_from_the_seed(self):
         argv = [harness.target("eng_startup")]
         random = lambda *options: self.rdb_run(options, argv, env={"SHOW_RANDOM": "1"}, status=0).err
+        self.assertEqual(random("--no-aslr"), random("--no-aslr"))
         self.assertEqual(random("--seed", "5"), random("--seed", "5"))
         self.assertNotEqual(random("--seed", "5"), random("--seed", "6"))
         self.assertNotEqual(random(), random())

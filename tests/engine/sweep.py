@@ -135,8 +135,8 @@ STDIN = {
     "bc": "scale=60\n4*a(1)\nfor (i=1;i<40;i++) i^i\nsqrt(2)\n",
     "ed": "1,3p\n2d\n$a\nnew\n.\nw\nq\n",
 }
-STEP = ["true", "ls", "sort", "grep", "awk", "perl", "python3_pass", "sqlite3", "gzip", "openssl_digest", "git_log", "bc", "bash",
-        "md5sum", "xz_decompress", "tar_list", "factor"]
+STEP = ["true", "ls", "sort", "grep", "awk", "perl", "python3_pass", "sqlite3", "gzip", "openssl_digest", "git_log", "bc",
+            "bash", "md5sum", "xz_decompress", "tar_list", "factor"]
 # Not on every machine: scripts/deps does not install these.
 OPTIONAL = {"tclsh", "jq", "xxd", "ed", "lz4", "cc1plus"}
 

@@ -97,27 +97,27 @@ static int compare(const void* a, const void* b) {
 }
 
 int main(void) {
-  printf("fib %ld\n", fib(22));
-  printf("ackermann %ld\n", ackermann(2, 60));
-  printf("sum_down %ld\n", sum_down(20000));
+  printf("fib %ld\n", fib(18));
+  printf("ackermann %ld\n", ackermann(2, 30));
+  printf("sum_down %ld\n", sum_down(5000));
   unsigned v = 1;
-  for (int i = 0; i < 300; i++)
+  for (int i = 0; i < 60; i++)
     v = many_sites(v);
   printf("many sites %u\n", v);
   int w = 1;
-  for (int i = 0; i < 20000; i++)
+  for (int i = 0; i < 5000; i++)
     w = kTable[(unsigned)(w + i) % 7](w) & 0xffffff;
   printf("table %d\n", w);
-  printf("tail %d\n", tail(30000, 1));
+  printf("tail %d\n", tail(10000, 1));
   unsigned r = 0;
-  for (unsigned i = 0; i < 2000; i++)
+  for (unsigned i = 0; i < 500; i++)
     r += red_zone(r + i);
   printf("red zone %u\n", r);
-  int* values = malloc(3000 * sizeof *values);
-  for (int i = 0; i < 3000; i++)
+  int* values = malloc(1000 * sizeof *values);
+  for (int i = 0; i < 1000; i++)
     values[i] = (int)(mix((unsigned)i) % 10007);
-  qsort(values, 3000, sizeof *values, compare);
-  printf("sorted %d %d %d\n", values[0], values[1500], values[2999]);
+  qsort(values, 1000, sizeof *values, compare);
+  printf("sorted %d %d %d\n", values[0], values[500], values[999]);
   free(values);
   char text[64];
   snprintf(text, sizeof text, "%s/%.6f/%x", "text", 3.25, 0xabcdef);

@@ -79,11 +79,11 @@ __attribute__((noinline)) static int by_switch(int op, int v) {
 
 int main(void) {
   // accumulator on the stack below a counter: acc = acc * 3 + counter, counter times
-  const int code[] = {kPush, 1,    kPush, 20000, /*4*/ kSwap,  kPush, 3,    kMul, kPush,
-                      17,    kAdd, kSwap, kDec,  kJumpNonZero, 4,     kPop, kHalt};
+  const int code[] = {kPush, 1,    kPush, 5000, /*4*/ kSwap,  kPush, 3,    kMul, kPush,
+                      17,    kAdd, kSwap, kDec, kJumpNonZero, 4,     kPop, kHalt};
   printf("interpret %ld\n", interpret(code));
   int v = 1;
-  for (int i = 0; i < 40000; i++)
+  for (int i = 0; i < 10000; i++)
     v = by_switch((i * 7 + v) & 15, v) & 0xffffff;
   printf("switch %d\n", v);
   return 0;

@@ -78,7 +78,8 @@ case3:
   dec %ebx
   jnz 6b
 
-  // A long straight run, longer than any block.
+  // A long straight run, longer than any block. What the system call returned must not decide the path.
+  xor %eax, %eax
   .rept 300
   add %rbx, %rax
   .endr

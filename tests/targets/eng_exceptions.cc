@@ -113,7 +113,7 @@ int main() {
   Recursive recursive;
   Rethrowing rethrowing;
   Other other;
-  for (int depth : {0, 1, 10, 200}) {
+  for (int depth : {0, 1, 10, 40}) {
     g_destroyed = 0;
     catches(recursive, depth);
     catches(rethrowing, depth);
@@ -136,7 +136,7 @@ int main() {
   }
 
   long sum = 0;
-  for (int i = 0; i < 300; i++) {
+  for (int i = 0; i < 100; i++) {
     try {
       if (i % 3 == 0) throw i;
       if (i % 3 == 1) throw std::make_unique<Counted>(i);

@@ -75,7 +75,7 @@ static void protections(void) {
 }
 
 static void moves(void) {
-  size_t size = 16 * 4096;
+  size_t size = 4 * 4096;
   char* p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   for (size_t i = 0; i < size; i++)
     p[i] = (char)(i * 7);
@@ -118,7 +118,7 @@ static void many(void) {
   static char* block[kCount];
   unsigned random = 1;
   uint64_t sum = 0;
-  for (int i = 0; i < 5000; i++) {
+  for (int i = 0; i < 1500; i++) {
     random = random * 1103515245 + 12345;
     unsigned slot = random >> 8 & 255, size = (random >> 4) % 300000 + 1;
     if (block[slot] != NULL) sum += (unsigned char)block[slot][0];

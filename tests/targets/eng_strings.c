@@ -10,7 +10,7 @@ struct State {
   uint64_t rcx, rsi, rdi, rax, flags;
 };
 
-static unsigned char g_source[1024], g_target[1024];
+static unsigned char g_source[1024], g_target[1024], g_source_template[1024], g_target_template[1024];
 
 #define STRING_OP(name, code)                                                                                \
   __attribute__((noinline)) static void name(struct State* s) {                                              \
@@ -70,10 +70,8 @@ static uint64_t hash_words(uint64_t hash, const void* data, size_t size) {
 }
 
 static uint64_t run(void (*op)(struct State*), uint64_t hash, unsigned count, int down, long shift) {
-  for (size_t i = 0; i < sizeof g_source; i++) {
-    g_source[i] = (unsigned char)(i / 8 * 7);
-    g_target[i] = (unsigned char)(i < 600 ? i / 8 * 7 : i * 3);
-  }
+  memcpy(g_source, g_source_template, sizeof g_source);
+  memcpy(g_target, g_target_template, sizeof g_target);
   struct State s = {count, 0, 0, 0x1122334455667788, 0x202 | (down ? 0x400u : 0) | 0x8d1};
   s.rsi = (uint64_t)(g_source + 512);
   s.rdi = (uint64_t)(shift == 0 ? g_target + 512 : g_source + 512 + shift);
@@ -89,7 +87,7 @@ static uint64_t run(void (*op)(struct State*), uint64_t hash, unsigned count, in
 
 // A fault in the middle of a rep is not tried here; eng_faults does. Here: counts from 0 to a page and more.
 static uint64_t large(void) {
-  static unsigned char a[70000], b[70000];
+  static unsigned char a[9000], b[9000];
   for (size_t i = 0; i < sizeof a; i++)
     a[i] = (unsigned char)(i * i >> 3);
   uint64_t count = sizeof a;
@@ -109,6 +107,10 @@ static uint64_t address_size(void) {
 int main(void) {
   static const unsigned kCounts[] = {0, 1, 2, 7, 31, 60};
   static const long kShifts[] = {0, 1, -9};
+  for (size_t i = 0; i < sizeof g_source; i++) {
+    g_source_template[i] = (unsigned char)(i / 8 * 7);
+    g_target_template[i] = (unsigned char)(i < 600 ? i / 8 * 7 : i * 3);
+  }
   for (size_t op = 0; op < sizeof kOps / sizeof *kOps; op++) {
     uint64_t hash = HASH_SEED;
     for (size_t c = 0; c < sizeof kCounts / sizeof *kCounts; c++)
