@@ -115,6 +115,18 @@ private:
   std::vector<std::vector<std::string>> rows_;
 };
 
+// One function may be given as a symbol here and as in source there; compilers space template brackets
+// differently.
+bool same_name(const std::string& symbol, const std::string& host) {
+  auto squeezed = [](std::string name) {
+    std::erase(name, ' ');
+    return name;
+  };
+  std::string name = squeezed(readable_name(symbol)), other = squeezed(host);
+  // A C++ symbol names its parameters, the host may or may not.
+  return name == other || name.starts_with(other + "(");
+}
+
 std::string count(size_t number, const std::string& what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
@@ -163,8 +175,8 @@ private:
     out_ += "\n";
     for (const Location* location : locations_[region.id]) {
       out_ += "  " + std::string(word_of(side_words(), location->side)) + " " + hex(location->address.value);
-      if (!location->function.empty() && location->function != region.host)
-        out_ += ", inlined into " + location->function;
+      if (!location->function.empty() && !same_name(location->function, region.host))
+        out_ += ", inlined into " + readable_name(location->function);
       out_ += "\n";
       Table table;
       for (const Argument* argument : arguments_[{region.id, location->instance}])

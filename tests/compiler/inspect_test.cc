@@ -18,7 +18,7 @@ TEST(Inspect, TableNamesRegionsPlacesAndOwners) {
   d.sources.push_back({1, "a.c", "sources/1/a.c", {}});
   d.regions.push_back({1, 1, 1, 30, 32, Status::kLost, "the optimiser left no place for it", "", "late", 0});
   d.regions.push_back({2, 1, 1, 10, 12, Status::kComplete, "", "f", "work", 2});
-  d.locations.push_back({2, 0, Side::kBefore, Address::absolute(0x401136), "work"});
+  d.locations.push_back({2, 0, Side::kBefore, Address::absolute(0x401136), "_Z4workiSt6vectorIiSaIiEE"});
   d.locations.push_back({2, 1, Side::kAfter, Address::absolute(0x401200), "main"});
   Part reg{0, 4, Class::kRegister};
   reg.reg = register_number("rdi");
