@@ -4,6 +4,7 @@
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/guest_ending.h"
 #include "rdbtool/debug/regions.h"
+#include "rdbtool/replay/backtrace.h"
 #include "rdbtool/replay/replayer.h"
 #include "rdbtool/trace/reader.h"
 
@@ -89,6 +90,13 @@ int run_replay(const ReplayOptions& options) {
   for (const std::string& path : regions.unused())
     fmt::print(stderr, "rdb: {} was not used: the recording has no such program or library\n", path);
   if (options.stats) print_stats(regions);
+  if (ending && ending->kind == guest::Ending::Kind::signalled) {
+    fmt::print(stderr, "rdb: the program died of {} at time {}, thread {}\n{}", describe(*ending),
+               replayer.now().value, replayer.thread().value, replay::describe(replay::backtrace(replayer)));
+    fmt::print(
+        stderr,
+        "rdb: 'rdb replay --to TIME' stops earlier; debug regions in its source run on the next replay\n");
+  }
   if (ending) end_as(*ending);
   if (replayer.now().value >= options.to) {
     fmt::print(stderr, "rdb: stopped at time {}, pc {:#x}\n", replayer.now().value, replayer.registers().rip);

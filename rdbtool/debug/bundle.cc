@@ -67,7 +67,7 @@ void Bundle::load(uint64_t bias) {
   handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   if (handle_ == nullptr) user_error("cannot load {}: {}", name, dlerror());
   functions_ = symbol<DebugFunction*>(handle_, "__rdb_module_functions", name);
-  slots_ = symbol<void***>(handle_, "__rdb_module_slots", name);
+  slots_ = symbol<void**>(handle_, "__rdb_module_slots", name);
   if (auto** host = static_cast<const rdb_module_host**>(dlsym(handle_, "__rdb_module_host")))
     *host = module_host();
   flush_ = reinterpret_cast<void (*)()>(dlsym(handle_, "__rdb_module_flush"));

@@ -34,7 +34,7 @@ public:
   // Of the region with this index in descriptors().regions; null if it has none.
   DebugFunction function(size_t region) const { return functions_[region]; }
   // Where debug code finds the address of the symbol with this index.
-  void*& slot(size_t symbol) const { return *slots_[symbol]; }
+  void*& slot(size_t symbol) const { return slots_[symbol]; }
   // Writes out what debug code has printed.
   void flush() const;
 
@@ -44,7 +44,7 @@ private:
   void* handle_ = nullptr;
   uint64_t bias_ = 0;
   DebugFunction* functions_ = nullptr;
-  void*** slots_ = nullptr;
+  void** slots_ = nullptr;
   void (*flush_)() = nullptr;
 };
 

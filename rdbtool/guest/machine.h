@@ -41,6 +41,7 @@ public:
   engine::Translator& translator() { return *engine_; }
   engine::Registers& registers() { return engine_->registers(); }
   AddressSpace& space() { return space_; }
+  const AddressSpace& space() const { return space_; }
   Time now() const { return Time(engine_->executed()); }
   const MachineOptions& options() const { return options_; }
 

@@ -203,7 +203,18 @@ void Replayer::map(const trace::MapInput& map) {
     fd = known->second;
   }
   space().restore(mapping, fd);
+  if (map.has_file && map.offset == 0)
+    mapped_files_[mapping.begin] = {map.address, mapping.name, trace_.files().path_of(map.file)};
   if (observer_ != nullptr) observer_->mapped(*this, map);
+}
+
+std::vector<MappedFile> Replayer::mapped_files() const {
+  std::vector<MappedFile> result;
+  for (const auto& [begin, file] : mapped_files_) {
+    const guest::Mapping* mapping = space().find(begin);
+    if (mapping != nullptr && mapping->begin == begin && mapping->name == file.path) result.push_back(file);
+  }
+  return result;
 }
 
 void Replayer::write_all(std::span<const trace::MemoryWrite> writes) {

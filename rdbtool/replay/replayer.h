@@ -11,6 +11,8 @@
 #include <map>
 #include <optional>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace rdb::replay {
 
@@ -26,6 +28,13 @@ public:
   virtual void output(trace::OutputStream stream, const void* bytes, size_t size) = 0;
 };
 
+// The beginning of a file in guest memory, and the trace's copy of it.
+struct MappedFile {
+  GuestAddr begin;
+  std::string path; // what it was called
+  std::string copy; // where the trace keeps it
+};
+
 class Replayer final : public guest::Machine, private guest::SignalReceiver {
 public:
   // `sink` may be null: then output is not shown.
@@ -36,6 +45,8 @@ public:
   void set_observer(Observer* observer) { observer_ = observer; }
   OutputSink* sink() const { return sink_; }
   const trace::TraceReader& trace() const { return trace_; }
+  // Every file whose beginning is mapped now.
+  std::vector<MappedFile> mapped_files() const;
 
   // Plays until the state at `to` (all inputs up to it applied) or the end. The ending if the end was
   // reached.
@@ -75,6 +86,7 @@ private:
   std::optional<guest::Ending> ending_;
   std::optional<guest::PendingSignal> fatal_;
   std::map<trace::ContentId, int> files_;
+  std::map<uint64_t, MappedFile> mapped_files_; // by begin; may hold what is unmapped by now
 };
 
 } // namespace rdb::replay

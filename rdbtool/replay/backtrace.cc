@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// elfutils does the unwinding; it is given the trace's copies of the mapped files and reads memory and
+// registers through callbacks.
+#include "rdbtool/replay/backtrace.h"
+
+#include "rdbtool/base/error.h"
+
+#include <cstring>
+#include <cxxabi.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <memory>
+#include <set>
+
+namespace rdb::replay {
+namespace {
+
+// elfutils finds debug information beside a file by itself; the trace's copies have none but their own.
+int no_debug_file(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*, const char*, GElf_Word,
+                  char**) {
+  return -1;
+}
+
+const Dwfl_Callbacks kCallbacks = {
+    .find_elf = nullptr,
+    .find_debuginfo = no_debug_file,
+    .section_address = dwfl_offline_section_address,
+    .debuginfo_path = nullptr,
+};
+
+struct Unwinder {
+  Replayer& replayer;
+  std::vector<BacktraceFrame> frames;
+  size_t most;
+  Dwfl* dwfl = nullptr;
+};
+
+pid_t next_thread(Dwfl*, void* argument, void** thread) {
+  if (*thread != nullptr) return 0;
+  *thread = argument;
+  return static_cast<Unwinder*>(argument)->replayer.thread().value;
+}
+
+bool read_word(Dwfl*, Dwarf_Addr address, Dwarf_Word* result, void* argument) {
+  return static_cast<Unwinder*>(argument)->replayer.space().read(GuestAddr(address), result, 8) == 8;
+}
+
+bool initial_registers(Dwfl_Thread* thread, void* argument) {
+  const engine::Registers& regs = static_cast<Unwinder*>(argument)->replayer.registers();
+  using namespace engine;
+  static constexpr Gpr kDwarfOrder[16] = {RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP,
+                                          R8,  R9,  R10, R11, R12, R13, R14, R15};
+  Dwarf_Word words[17];
+  for (int i = 0; i < 16; ++i)
+    words[i] = regs.gpr[kDwarfOrder[i]];
+  words[16] = regs.rip;
+  return dwfl_thread_state_registers(thread, 0, 17, words);
+}
+
+const Dwfl_Thread_Callbacks kThreadCallbacks = {
+    .next_thread = next_thread,
+    .get_thread = nullptr,
+    .memory_read = read_word,
+    .set_initial_registers = initial_registers,
+    .detach = nullptr,
+    .thread_detach = nullptr,
+};
+
+std::string demangled(const char* name) {
+  int status = 0;
+  std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),
+                                              std::free);
+  return text ? text.get() : name;
+}
+
+std::string base_name(const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  return slash != nullptr ? slash + 1 : path;
+}
+
+// Looks through the units one by one: clang writes no table of their addresses.
+std::string source_line(Dwfl_Module* module, Dwarf_Addr pc) {
+  Dwarf_Addr bias = 0;
+  for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module, unit, &bias)) != nullptr;) {
+    if (dwarf_haspc(unit, pc - bias) != 1) continue;
+    Dwarf_Line* line = dwarf_getsrc_die(unit, pc - bias);
+    int number = 0;
+    if (line == nullptr || dwarf_lineno(line, &number) != 0) return "";
+    const char* file = dwarf_linesrc(line, nullptr, nullptr);
+    return file != nullptr ? fmt::format("{}:{}", base_name(file), number) : "";
+  }
+  return "";
+}
+
+int on_frame(Dwfl_Frame* state, void* argument) {
+  auto& unwinder = *static_cast<Unwinder*>(argument);
+  Dwarf_Addr pc;
+  bool exact; // false: a return address, so the call is before it
+  if (!dwfl_frame_pc(state, &pc, &exact)) return DWARF_CB_ABORT;
+  BacktraceFrame frame;
+  frame.pc = GuestAddr(pc);
+  Dwarf_Addr look_at = exact ? pc : pc - 1;
+  if (Dwfl_Module* module = dwfl_addrmodule(unwinder.dwfl, look_at)) {
+    if (const char* name = dwfl_module_addrname(module, look_at)) frame.function = demangled(name);
+    frame.place = source_line(module, look_at);
+    if (frame.place.empty())
+      if (const char* name =
+              dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr))
+        frame.place = base_name(name);
+  }
+  unwinder.frames.push_back(std::move(frame));
+  return unwinder.frames.size() < unwinder.most ? DWARF_CB_OK : DWARF_CB_ABORT;
+}
+
+} // namespace
+
+std::vector<BacktraceFrame> backtrace(Replayer& replayer, size_t most) {
+  std::unique_ptr<Dwfl, void (*)(Dwfl*)> dwfl(dwfl_begin(&kCallbacks), dwfl_end);
+  if (!dwfl) return {};
+  dwfl_report_begin(dwfl.get());
+  for (const MappedFile& file : replayer.mapped_files())
+    dwfl_report_elf(dwfl.get(), file.path.c_str(), file.copy.c_str(), -1, file.begin.value, true);
+  dwfl_report_end(dwfl.get(), nullptr, nullptr);
+  Unwinder unwinder{replayer, {}, most, dwfl.get()};
+  if (dwfl_attach_state(dwfl.get(), nullptr, replayer.thread().value, &kThreadCallbacks, &unwinder))
+    dwfl_getthread_frames(dwfl.get(), replayer.thread().value, on_frame, &unwinder);
+  if (unwinder.frames.empty()) unwinder.frames.push_back({GuestAddr(replayer.registers().rip), "", ""});
+  return unwinder.frames;
+}
+
+std::string describe(const std::vector<BacktraceFrame>& frames) {
+  std::string text;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    const BacktraceFrame& frame = frames[i];
+    text += fmt::format("  #{:<2} {:#014x} {}{}{}\n", i, frame.pc.value,
+                        frame.function.empty() ? "??" : frame.function, frame.place.empty() ? "" : " at ",
+                        frame.place);
+  }
+  return text;
+}
+
+} // namespace rdb::replay
