@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rdb info: what a recording says about itself, for people or as JSON.
+// rdb info: what a recording says about itself, for people or as JSON; and what recordings can hold, the
+// table of system calls.
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/trace_text.h"
+#include "rdbtool/guest/syscalls/table.h"
 #include "rdbtool/trace/json_text.h"
 #include "rdbtool/trace/trace_dir.h"
 
@@ -101,7 +103,16 @@ Action setup_info(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
   app.add_option("TRACE", *name, "The recording; the latest one if none is given");
   app.add_flag("--json", *json, "Everything, for programs to read");
-  return [name, json] {
+  auto syscalls = std::make_shared<bool>(false);
+  CLI::Option* table =
+      app.add_flag("--syscalls", *syscalls, "What becomes of each system call; needs no recording");
+  for (CLI::Option* other : app.get_options())
+    if (other != table && other != app.get_help_ptr()) table->excludes(other);
+  return [name, json, syscalls] {
+    if (*syscalls) {
+      print_syscall_table(stdout);
+      return 0;
+    }
     trace::TraceReader trace(*name);
     return *json ? print_json(trace) : print_text(trace);
   };
