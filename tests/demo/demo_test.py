@@ -41,6 +41,9 @@ class Demo(harness.TestCase):
     def test_the_recording_says_what_it_is(self):
         self.assertRegex(self.outputs(r"^rdb record")[0], r"\nrdb: recorded \d+ instructions, SIGSEGV, .* in .*/names-0 ")
 
+    def test_the_recording_is_listed(self):
+        self.assertRegex(self.outputs(r"^rdb ls$")[0], r"(?m)^names-0\b.*SIGSEGV")
+
     def test_a_time_names_the_same_moment_in_every_replay(self):
         stops = self.outputs(r"--to 100000")
         self.assertRegex(stops[0], r"^rdb: stopped at time 100000, pc 0x[0-9a-f]+$")
