@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Instructions that the host carries out for the guest. The x87 unit remembers where its last instruction
 // was: in the code cache; and some CPUs forget it at every task switch. So it is always stored as zero, which
-// is what native programs see at times, too. And XSAVE's header tells which components were touched at some time, not which hold
-// something: that differs between two runs that are otherwise equal. Both would reach guest memory, so what
-// is stored is made here, from values alone.
+// is what native programs see at times, too. And XSAVE's header tells which components were touched at some
+// time, not which hold something: that differs between two runs that are otherwise equal. Both would reach
+// guest memory, so what is stored is made here, from values alone.
 #include "rdbtool/base/error.h"
 #include "rdbtool/engine/operand.h"
 #include "rdbtool/engine/translator.h"
@@ -220,7 +220,8 @@ Translator::Next Translator::emulate(Stop& stop, const Instruction& exit_instruc
     ++executed_;
     return raise(stop, SIGTRAP, SI_KERNEL, 0, 3, 0);
   case Emulated::software_interrupt:
-    // Vectors 3 and 4 are open to programs and trap behind the instruction; the others are a protection fault.
+    // Vectors 3 and 4 are open to programs and trap behind the instruction; the others are a protection
+    // fault.
     if (instruction.opcode != 3 && instruction.opcode != 4)
       return raise(stop, SIGSEGV, SI_KERNEL, 0, 13, instruction.opcode * 8u + 2);
     regs.rip = instruction.end();

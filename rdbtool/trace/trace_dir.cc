@@ -167,7 +167,8 @@ RecorderLock::~RecorderLock() {
   if (fd_ >= 0) close(fd_);
 }
 
-// Not to be asked by the recorder about its own trace: closing any descriptor of the file lets go of its lock.
+// Not to be asked by the recorder about its own trace: closing any descriptor of the file lets go of its
+// lock.
 int RecorderLock::holder(const std::string& trace_path) {
   OwnedFd fd(open((trace_path + "/lock").c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return 0;
