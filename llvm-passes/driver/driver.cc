@@ -4,7 +4,7 @@
 // the compile and link jobs by ones that know regions. All other jobs run as they are.
 #include "llvm-passes/driver/driver.h"
 
-#include "llvm-passes/driver/frontend.h"
+#include "llvm-passes/driver/unit.h"
 #include "rdbtool/base/error.h"
 
 #include "clang/Basic/Diagnostic.h"
@@ -84,12 +84,11 @@ public:
     std::string ignored;
     return in_child(
         [&] {
-          FrontendRun run;
-          run.arguments = llvm::ArrayRef(getArguments()).drop_front();
-          run.program = getExecutable();
-          run.files = llvm::vfs::getRealFileSystem();
-          run.header_directory = installation_.header_directory;
-          return run_frontend(run) ? 0 : 1;
+          UnitOptions options;
+          options.header_directory = installation_.header_directory;
+          options.strict = installation_.strict;
+          options.command = installation_.command;
+          return compile_unit(llvm::ArrayRef(getArguments()).drop_front(), getExecutable(), options);
         },
         message ? message : &ignored);
   }
@@ -132,7 +131,9 @@ Installation find_installation() {
   llvm::sys::path::remove_filename(directory);
   llvm::sys::path::append(directory, "..", "lib", "rdb", "include");
   llvm::sys::path::remove_dots(directory, /*remove_dot_dot=*/true);
-  return {std::string(directory)};
+  Installation installation;
+  installation.header_directory = std::string(directory);
+  return installation;
 }
 
 int driver_main(int argc, char** argv) {
@@ -146,6 +147,8 @@ int driver_main(int argc, char** argv) {
   Installation installation = find_installation();
 
   // 1. The command line, as clang would see it under its own name.
+  for (int i = 0; i < argc; ++i)
+    installation.command += fmt::format("{}{}", i ? " " : "", argv[i]);
   bool cxx = llvm::sys::path::filename(argv[0]).ends_with("++");
   llvm::SmallVector<const char*, 256> arguments(argv, argv + argc);
   arguments[0] = cxx ? kClangxx : kClang;
@@ -161,6 +164,11 @@ int driver_main(int argc, char** argv) {
   llvm::StringSet<> saved;
   if (const char* edits = getenv("CCC_OVERRIDE_OPTIONS"))
     clang::driver::applyOverrideOptions(arguments, edits, saved, "CCC_OVERRIDE_OPTIONS", &llvm::errs());
+  llvm::erase_if(arguments, [&](const char* argument) {
+    bool strict = llvm::StringRef(argument) == "--rdb-strict";
+    installation.strict |= strict;
+    return strict;
+  });
   if (cxx) arguments.insert(arguments.begin() + 1, "--driver-mode=g++");
 
   // 2. Clang's driver.

@@ -6,9 +6,11 @@
 
 namespace rdb::driver {
 
-// Where rdb-clang finds what belongs to it.
+// Where rdb-clang finds what belongs to it, and how it was called.
 struct Installation {
   std::string header_directory; // holds rdb/rdb.h and nothing else
+  std::string command;          // the command line
+  bool strict = false;          // --rdb-strict
 };
 
 Installation find_installation();

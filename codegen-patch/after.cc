@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// After optimisation, before instruction selection. From here on the compiler does not keep the order of
+// labels and variable records that share an address. So the value that reaches each label is found now and
+// given a record of its own right at the label; all other records go.
+#include "codegen-patch/debug_names.h"
+#include "codegen-patch/placement.h"
+#include "codegen-patch/records.h"
+
+#include "llvm/IR/CFG.h"
+#include "llvm/IR/DIBuilder.h"
+#include "llvm/IR/DebugProgramInstruction.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Module.h"
+
+#include <optional>
+
+namespace rdb::codegen {
+
+namespace {
+
+using namespace llvm;
+
+// A piece of a variable in one inlined copy of its function.
+struct Piece {
+  const DILocalVariable* variable;
+  const DILocation* inlined_at;
+  uint64_t offset; // in bits
+  uint64_t size;
+  auto operator<=>(const Piece&) const = default;
+};
+
+bool is_ours(const DbgVariableRecord& record) {
+  return record.getVariable()->getName().starts_with("rdb.var.");
+}
+
+Piece piece_of(const DbgVariableRecord& record) {
+  Piece piece{record.getVariable(), record.getDebugLoc().getInlinedAt(), 0,
+              record.getVariable()->getSizeInBits().value_or(0)};
+  if (auto fragment = record.getExpression()->getFragmentInfo()) {
+    piece.offset = fragment->OffsetInBits;
+    piece.size = fragment->SizeInBits;
+  }
+  return piece;
+}
+
+using State = std::map<Piece, const DbgVariableRecord*>;
+
+void update(State& state, const DbgVariableRecord& record) {
+  Piece piece = piece_of(record);
+  std::erase_if(state, [&](const auto& entry) {
+    const Piece& other = entry.first;
+    return other.variable == piece.variable && other.inlined_at == piece.inlined_at &&
+           other.offset < piece.offset + piece.size && piece.offset < other.offset + other.size;
+  });
+  state[piece] = &record;
+}
+
+bool same_value(const DbgVariableRecord& a, const DbgVariableRecord& b) {
+  return a.getRawLocation() == b.getRawLocation() && a.getExpression() == b.getExpression();
+}
+
+// The records that reach each block's begin on every path to it.
+std::map<const BasicBlock*, State> reaching_records(Function& function) {
+  std::map<const BasicBlock*, State> in;
+  std::map<const BasicBlock*, std::optional<State>> out;
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (BasicBlock& block : function) {
+      std::optional<State> merged;
+      for (const BasicBlock* before : predecessors(&block)) {
+        const std::optional<State>& other = out[before];
+        if (!other) continue; // not seen yet: no objection
+        if (!merged) {
+          merged = other;
+          continue;
+        }
+        std::erase_if(*merged, [&](const auto& entry) {
+          auto found = other->find(entry.first);
+          return found == other->end() || !same_value(*entry.second, *found->second);
+        });
+      }
+      State state = merged.value_or(State());
+      in[&block] = state;
+      for (Instruction& instruction : block)
+        for (const DbgVariableRecord& record : filterDbgVars(instruction.getDbgRecordRange()))
+          if (is_ours(record) && !record.isDbgDeclare()) update(state, record);
+      std::optional<State>& result = out[&block];
+      if (!result || *result != state) {
+        result = std::move(state);
+        changed = true;
+      }
+    }
+  }
+  return in;
+}
+
+// A constant needs no record: it is the same everywhere.
+std::optional<descriptors::Part> constant_part(const DbgVariableRecord& record, const Piece& piece) {
+  if (record.getNumVariableLocationOps() != 1) return std::nullopt;
+  auto elements = record.getExpression()->getElements();
+  bool plain = elements.empty() || (elements.size() == 3 && elements[0] == dwarf::DW_OP_LLVM_fragment) ||
+               (elements.size() == 1 && elements[0] == dwarf::DW_OP_stack_value);
+  if (!plain) return std::nullopt;
+  APInt bits;
+  Value* value = record.getVariableLocationOp(0);
+  if (auto* integer = dyn_cast<ConstantInt>(value))
+    bits = integer->getValue();
+  else if (auto* number = dyn_cast<ConstantFP>(value))
+    bits = number->getValueAPF().bitcastToAPInt();
+  else if (isa<ConstantPointerNull>(value))
+    bits = APInt(64, 0);
+  else
+    return std::nullopt;
+  descriptors::Part part;
+  part.offset = piece.offset / 8;
+  part.size = piece.size / 8;
+  part.cls = descriptors::Class::kConstant;
+  // A boolean is one bit here and one byte in memory; anything else narrower than its variable is not known.
+  if (bits.getBitWidth() < piece.size && bits.getBitWidth() > 8) return std::nullopt;
+  bits = bits.zextOrTrunc(static_cast<unsigned>(piece.size));
+  for (unsigned i = 0; i < part.size; ++i)
+    part.bytes.push_back(static_cast<char>(bits.extractBitsAsZExtValue(8, i * 8)));
+  return part;
+}
+
+} // namespace
+
+namespace {
+// Labels of one function, with the state of records at each.
+struct LabelAt {
+  DbgLabelRecord* record;
+  State state;
+};
+} // namespace
+
+void Placement::after_optimisation(Module& module) {
+  DIBuilder builder(module, /*AllowUnresolved=*/false);
+  for (Function& function : module) {
+    if (function.isDeclaration()) continue;
+    std::vector<LabelAt> labels;
+    std::vector<DbgVariableRecord*> records;
+    std::map<std::pair<const DILocalVariable*, const DILocation*>, DbgVariableRecord*> declared;
+    bool any = false;
+    for (Instruction& instruction : instructions(function))
+      for (DbgRecord& record : instruction.getDbgRecordRange())
+        any |= isa<DbgLabelRecord>(record);
+    if (!any) {
+      for (Instruction& instruction : instructions(function))
+        instruction.dropDbgRecords();
+      continue;
+    }
+    auto reaching = reaching_records(function);
+    for (BasicBlock& block : function) {
+      State state = reaching[&block];
+      for (Instruction& instruction : block)
+        for (DbgRecord& record : instruction.getDbgRecordRange()) {
+          if (auto* label = dyn_cast<DbgLabelRecord>(&record)) {
+            if (parse_label(label->getLabel()->getName())) labels.push_back({label, state});
+          } else if (auto* variable = dyn_cast<DbgVariableRecord>(&record); variable && is_ours(*variable)) {
+            if (variable->isDbgDeclare())
+              declared[{variable->getVariable(), variable->getDebugLoc().getInlinedAt()}] = variable;
+            else
+              update(state, *variable);
+            records.push_back(variable);
+          }
+        }
+    }
+    for (LabelAt& at : labels) {
+      size_t index = *parse_label(at.record->getLabel()->getName());
+      size_t instance = frozen_.size();
+      const extractor::DebugFunction& debug = extraction_.functions[index];
+      Frozen& frozen = frozen_.emplace_back();
+      frozen.function = index;
+      frozen.known.resize(debug.variables.size());
+      DILabel* old_label = at.record->getLabel();
+      auto* scope = cast<DISubprogram>(old_label->getScope());
+      const DILocation* inlined_at = at.record->getDebugLoc().getInlinedAt();
+      for (size_t position = 0; position < debug.variables.size(); ++position) {
+        const extractor::Variable& variable = debug.variables[position];
+        if (variable.kind == extractor::Variable::Kind::kActivation) continue;
+        std::string name = variable_record_name(variable);
+        bool is_declared = false;
+        for (auto& [key, record] : declared)
+          is_declared |=
+              key.first->getName() == name && key.first->getScope() == scope && key.second == inlined_at;
+        if (is_declared || !optimised_) continue; // its own record serves
+        uint64_t covered = 0;
+        std::vector<std::pair<Piece, const DbgVariableRecord*>> pieces;
+        for (auto& [piece, record] : at.state)
+          if (piece.variable->getName() == name && piece.variable->getScope() == scope &&
+              piece.inlined_at == inlined_at) {
+            pieces.push_back({piece, record});
+            covered += piece.size;
+          }
+        if (pieces.empty()) {
+          frozen.known[position] = {unavailable(variable.size, "optimised out")};
+          continue;
+        }
+        DILocalVariable* snapshot =
+            builder.createAutoVariable(scope, value_name(instance, position), scope->getFile(), 1,
+                                       pieces[0].first.variable->getType(), true);
+        bool all_constant = covered >= variable.size * 8;
+        std::vector<descriptors::Part> constants;
+        for (auto& [piece, record] : pieces) {
+          auto part = record->isKillLocation() ? std::nullopt : constant_part(*record, piece);
+          if (!part) {
+            all_constant = false;
+            break;
+          }
+          constants.push_back(*part);
+        }
+        if (all_constant) {
+          frozen.known[position] = constants;
+          continue;
+        }
+        for (auto& [piece, record] : pieces) {
+          DbgVariableRecord* copy = record->clone();
+          copy->setVariable(snapshot);
+          copy->setDebugLoc(at.record->getDebugLoc());
+          copy->insertBefore(at.record);
+        }
+      }
+      at.record->setLabel(builder.createLabel(scope, instance_name(instance), scope->getFile(),
+                                              old_label->getLine(), 0, false, std::nullopt, true));
+    }
+    if (optimised_)
+      for (DbgVariableRecord* record : records)
+        if (!record->isDbgDeclare()) record->eraseFromParent();
+  }
+  builder.finalize();
+  // Without a compile unit nothing is written for debuggers, and unwind tables stay as they would be.
+  if (NamedMDNode* units = module.getNamedMetadata("llvm.dbg.cu")) units->eraseFromParent();
+}
+
+} // namespace rdb::codegen

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Before optimisation: the compile's own debug information goes (it is not written from here) and placement's
+// comes in: a subprogram and lines for every function, a label per region, a record per variable.
+#include "codegen-patch/debug_names.h"
+#include "codegen-patch/placement.h"
+#include "codegen-patch/records.h"
+#include "llvm-passes/extractor/declarations.h"
+#include "llvm-passes/extractor/markers.h"
+
+#include "llvm/IR/DIBuilder.h"
+#include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/DebugProgramInstruction.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
+
+#include <set>
+
+namespace rdb::codegen {
+
+namespace {
+
+using namespace llvm;
+using extractor::DebugFunction;
+using extractor::Variable;
+
+// Which debug function belongs to the marker of a region in this host? By the host's name; hosts whose name
+// the regions changed (lambdas are numbered through) by their order.
+class Hosts {
+public:
+  Hosts(const extractor::Extraction& extraction, Module& module) {
+    std::map<unsigned, std::vector<size_t>> functions;
+    for (size_t i = 0; i < extraction.functions.size(); ++i)
+      functions[extraction.functions[i].region].push_back(i);
+    std::map<unsigned, std::vector<CallInst*>> marks;
+    for (Function& function : module)
+      for (const extractor::Marker& marker : extractor::find_markers(function))
+        if (marker.what == "mark") marks[marker.region].push_back(marker.call);
+    for (auto& [region, calls] : marks) {
+      std::vector<size_t>& candidates = functions[region];
+      std::vector<CallInst*> rest;
+      std::set<size_t> taken;
+      for (CallInst* call : calls) {
+        bool found = false;
+        for (size_t candidate : candidates)
+          if (extraction.functions[candidate].host == call->getFunction()->getName() &&
+              taken.insert(candidate).second) {
+            function_of_[call] = candidate;
+            found = true;
+            break;
+          }
+        if (!found) rest.push_back(call);
+      }
+      std::erase_if(candidates, [&](size_t candidate) { return taken.contains(candidate); });
+      if (rest.size() == candidates.size())
+        for (size_t i = 0; i < rest.size(); ++i)
+          function_of_[rest[i]] = candidates[i];
+    }
+  }
+  std::optional<size_t> find(CallInst* mark) const {
+    auto found = function_of_.find(mark);
+    return found == function_of_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+private:
+  std::map<CallInst*, size_t> function_of_;
+};
+
+// The addresses of a host's variables, by key.
+std::map<std::pair<std::string, unsigned>, Value*> variable_addresses(Function& host) {
+  std::map<std::pair<std::string, unsigned>, Value*> result;
+  std::map<std::string, unsigned> seen;
+  for (const extractor::AnnotatedVariable& variable : extractor::find_variables(host)) {
+    std::string key = extractor::parse_variable_note(variable.note).key;
+    unsigned ordinal = seen[key]++;
+    result[{key, ordinal}] = variable.address;
+  }
+  for (Instruction& instruction : host.getEntryBlock())
+    if (isa<AllocaInst>(instruction) && instruction.getName() == "this.addr")
+      result[{"this", 0}] = &instruction;
+  return result;
+}
+
+// The stack slot in which a host without optimisation keeps a pointer parameter.
+AllocaInst* slot_of_parameter(Argument& parameter) {
+  for (User* user : parameter.users())
+    if (auto* store = dyn_cast<StoreInst>(user); store && store->getValueOperand() == &parameter)
+      if (auto* slot = dyn_cast<AllocaInst>(store->getPointerOperand())) return slot;
+  return nullptr;
+}
+
+class Recorder {
+public:
+  Recorder(Module& module, bool optimised) : module_(module), builder_(module), optimised_(optimised) {
+    StripDebugInfo(module);
+    if (!module.getModuleFlag("Debug Info Version"))
+      module.addModuleFlag(Module::Warning, "Debug Info Version", DEBUG_METADATA_VERSION);
+    file_ = builder_.createFile("rdb", "/");
+    builder_.createCompileUnit(DISourceLanguageName(dwarf::DW_LANG_C11), file_, "rdb", true, "", 0);
+    type_ = builder_.createSubroutineType(builder_.getOrCreateTypeArray({}));
+  }
+
+  void add_functions(EventOrder& order) {
+    for (Function& function : module_) {
+      if (function.isDeclaration()) continue;
+      DISubprogram* subprogram = builder_.createFunction(
+          file_, function.getName(), function.getName(), file_, 1, type_, 1, DINode::FlagZero,
+          DISubprogram::SPFlagDefinition |
+              (optimised_ ? DISubprogram::SPFlagOptimized : DISubprogram::SPFlagZero));
+      function.setSubprogram(subprogram);
+      order.record(function, *subprogram);
+    }
+  }
+
+  void add_label(CallInst& mark, size_t function) {
+    DISubprogram* subprogram = mark.getFunction()->getSubprogram();
+    DILabel* label =
+        builder_.createLabel(subprogram, label_name(function), file_, mark.getDebugLoc().getLine(), 0, false,
+                             std::nullopt, /*AlwaysPreserve=*/true);
+    auto* record = new DbgLabelRecord(label, mark.getDebugLoc());
+    mark.getParent()->insertDbgRecordBefore(record, std::next(mark.getIterator()));
+  }
+
+  // One record per variable and function, shared by the regions that use it.
+  void add_variable(Function& host, Value& address, const Variable& variable) {
+    if (!declared_.insert(&address).second) return;
+    DISubprogram* subprogram = host.getSubprogram();
+    DIType* type =
+        builder_.createBasicType("bytes", std::max<uint64_t>(variable.size, 1) * 8, dwarf::DW_ATE_unsigned);
+    DILocalVariable* local = builder_.createAutoVariable(subprogram, variable_record_name(variable), file_, 1,
+                                                         type, /*AlwaysPreserve=*/true);
+    DILocation* at = DILocation::get(module_.getContext(), 1, 0, subprogram);
+    BasicBlock& entry = host.getEntryBlock();
+    DIExpression* plain = builder_.createExpression();
+    DIExpression* behind = builder_.createExpression({dwarf::DW_OP_deref});
+    auto* parameter = dyn_cast<Argument>(&address);
+    if (parameter && !parameter->hasByValAttr()) {
+      AllocaInst* slot = slot_of_parameter(*parameter);
+      if (slot && !optimised_)
+        insert_in_entry(entry, DbgVariableRecord::createDVRDeclare(slot, local, behind, at));
+      else
+        insert_in_entry(entry, DbgVariableRecord::createDbgVariableRecord(parameter, local, behind, at));
+      return;
+    }
+    auto* slot = dyn_cast<AllocaInst>(&address);
+    if (slot && !slot->isStaticAlloca()) {
+      // A variable-length array: its address is a value like any other.
+      auto* record = DbgVariableRecord::createDbgVariableRecord(slot, local, behind, at);
+      slot->getParent()->insertDbgRecordAfter(record, slot);
+      return;
+    }
+    insert_in_entry(entry, DbgVariableRecord::createDVRDeclare(&address, local, plain, at));
+  }
+
+  void finish() { builder_.finalize(); }
+
+private:
+  static void insert_in_entry(BasicBlock& entry, DbgVariableRecord* record) {
+    entry.insertDbgRecordBefore(record, entry.getFirstNonPHIOrDbgOrAlloca());
+  }
+
+  Module& module_;
+  DIBuilder builder_;
+  bool optimised_;
+  DIFile* file_ = nullptr;
+  DISubroutineType* type_ = nullptr;
+  std::set<Value*> declared_;
+};
+
+class StartPass : public PassInfoMixin<StartPass> {
+public:
+  explicit StartPass(std::function<void(Module&)> work) : work_(std::move(work)) {}
+  PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
+    work_(module);
+    return PreservedAnalyses::none();
+  }
+  static bool isRequired() { return true; }
+
+private:
+  std::function<void(Module&)> work_;
+};
+
+} // namespace
+
+std::string variable_record_name(const Variable& variable) {
+  return fmt::format("rdb.var.{}.{}", variable.key, variable.ordinal);
+}
+
+void Placement::before_optimisation(Module& module) {
+  Hosts hosts(extraction_, module);
+  Recorder recorder(module, optimised_);
+  recorder.add_functions(order_);
+  for (Function& function : module) {
+    std::vector<extractor::Marker> markers = extractor::find_markers(function);
+    if (markers.empty()) continue;
+    auto addresses = variable_addresses(function);
+    for (const extractor::Marker& marker : markers) {
+      std::optional<size_t> index = hosts.find(marker.call);
+      if (!index) continue;
+      const DebugFunction& debug = extraction_.functions[*index];
+      if (!debug.refused.empty()) continue;
+      seen_[*index] = true;
+      recorder.add_label(*marker.call, *index);
+      if (records_ == Records::kNone) continue;
+      for (const Variable& variable : debug.variables)
+        if (auto found = addresses.find({variable.key, variable.ordinal}); found != addresses.end())
+          recorder.add_variable(function, *found->second, variable);
+    }
+  }
+  extractor::erase_annotations(module);
+  recorder.finish();
+}
+
+void Placement::attach(PassBuilder& builder) {
+  builder.registerPipelineStartEPCallback([this](ModulePassManager& passes, OptimizationLevel) {
+    passes.addPass(StartPass([this](Module& module) { before_optimisation(module); }));
+  });
+  builder.registerOptimizerLastEPCallback(
+      [this](ModulePassManager& passes, OptimizationLevel, ThinOrFullLTOPhase) {
+        passes.addPass(StartPass([this](Module& module) { after_optimisation(module); }));
+      });
+}
+
+} // namespace rdb::codegen

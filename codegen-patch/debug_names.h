@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The names under which placement's labels and variables travel through the compiler.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+#include <fmt/format.h>
+#include <optional>
+#include <string>
+
+namespace rdb::codegen {
+
+// Before and during optimisation: a region's place, by debug function.
+inline std::string label_name(size_t function) {
+  return fmt::format("rdb.label.{}", function);
+}
+// After it: one instance of it, and the value of its argument there.
+inline std::string instance_name(size_t instance) {
+  return fmt::format("rdb.instance.{}", instance);
+}
+inline std::string value_name(size_t instance, size_t position) {
+  return fmt::format("rdb.value.{}.{}", instance, position);
+}
+
+inline std::optional<size_t> parse_number(llvm::StringRef name, llvm::StringRef prefix) {
+  size_t number = 0;
+  if (!name.consume_front(prefix) || name.consumeInteger(10, number)) return std::nullopt;
+  return number;
+}
+inline std::optional<size_t> parse_label(llvm::StringRef name) {
+  return parse_number(name, "rdb.label.");
+}
+inline std::optional<size_t> parse_instance(llvm::StringRef name) {
+  return parse_number(name, "rdb.instance.");
+}
+inline std::optional<std::pair<size_t, size_t>> parse_value(llvm::StringRef name) {
+  size_t instance = 0;
+  size_t position = 0;
+  if (!name.consume_front("rdb.value.") || name.consumeInteger(10, instance) || !name.consume_front(".") ||
+      name.consumeInteger(10, position))
+    return std::nullopt;
+  return std::pair(instance, position);
+}
+
+} // namespace rdb::codegen

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The last word: a pass over the finished machine code that turns each label into a symbol of the object and
+// reads off where the arguments are there. A place must be exact for its path: a label at the end of a block
+// whose code goes on in a block that others reach too is a place *after* an instruction, not before one.
+#include "codegen-patch/debug_names.h"
+#include "codegen-patch/placement.h"
+#include "codegen-patch/records.h"
+#include "codegen-patch/values.h"
+
+#include "llvm/CodeGen/MachineBasicBlock.h"
+#include "llvm/CodeGen/MachineFrameInfo.h"
+#include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/CodeGen/MachineFunctionPass.h"
+#include "llvm/CodeGen/MachineInstrBuilder.h"
+#include "llvm/CodeGen/Passes.h"
+#include "llvm/CodeGen/TargetInstrInfo.h"
+#include "llvm/CodeGen/TargetPassConfig.h"
+#include "llvm/CodeGen/TargetRegisterInfo.h"
+#include "llvm/CodeGen/TargetSubtargetInfo.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/MC/MCContext.h"
+#include "llvm/Target/RegisterTargetPassConfigCallback.h"
+
+#include <set>
+
+namespace rdb::codegen {
+
+using namespace llvm;
+
+// LLVM makes passes by itself from their identity, so the placement to report to cannot be handed over.
+static Placement* current_placement = nullptr;
+
+class MachinePlacement : public MachineFunctionPass {
+public:
+  static char ID;
+  MachinePlacement() : MachineFunctionPass(ID) {}
+  StringRef getPassName() const override { return "rdb placement"; }
+  void getAnalysisUsage(AnalysisUsage& usage) const override {
+    usage.setPreservesAll();
+    MachineFunctionPass::getAnalysisUsage(usage);
+  }
+  bool runOnMachineFunction(MachineFunction& function) override {
+    if (current_placement) current_placement->on_machine_function(function);
+    return true;
+  }
+};
+
+char MachinePlacement::ID = 0;
+
+namespace {
+
+bool is_code(const MachineInstr& instruction) {
+  return !instruction.isMetaInstruction() && !instruction.isPosition();
+}
+
+// Where a label is, by an instruction and a side of it. Null: it has no place of its own.
+struct Spot {
+  MachineInstr* instruction = nullptr;
+  descriptors::Side side = descriptors::Side::kBefore;
+};
+
+MachineInstr* last_code(MachineBasicBlock& block) {
+  for (MachineInstr& instruction : llvm::reverse(block))
+    if (is_code(instruction)) return &instruction;
+  return nullptr;
+}
+
+// The block that control falls from into `block`, if it does.
+MachineBasicBlock* falls_into(MachineBasicBlock& block) {
+  if (block.getIterator() == block.getParent()->begin()) return nullptr;
+  MachineBasicBlock& before = *std::prev(block.getIterator());
+  return before.isSuccessor(&block) && before.canFallThrough() ? &before : nullptr;
+}
+
+Spot find_spot(MachineInstr& label) {
+  MachineBasicBlock* block = label.getParent();
+  for (auto next = std::next(label.getIterator()); next != block->end(); ++next)
+    if (is_code(*next)) return {&*next};
+  // At the end of its block: into the next one, as long as nobody else comes in there.
+  MachineBasicBlock* from = block;
+  MachineBasicBlock* into = nullptr;
+  for (;;) {
+    auto next = std::next(from->getIterator());
+    if (next == from->getParent()->end() || !from->isSuccessor(&*next)) break;
+    if (next->pred_size() != 1 || next->hasAddressTaken()) break;
+    for (MachineInstr& instruction : *next)
+      if (is_code(instruction)) {
+        into = &*next;
+        return {&instruction};
+      }
+    from = &*next;
+  }
+  (void)into;
+  // Else after what comes before it: in its own block, or in the one that falls into it if nobody else does.
+  for (auto before = label.getIterator(); before != block->begin();) {
+    --before;
+    if (is_code(*before)) return {&*before, descriptors::Side::kAfter};
+  }
+  while (block->pred_size() == 1 && !block->hasAddressTaken()) {
+    MachineBasicBlock* before = falls_into(*block);
+    if (!before) return {};
+    if (MachineInstr* instruction = last_code(*before)) return {instruction, descriptors::Side::kAfter};
+    block = before;
+  }
+  return {};
+}
+
+// The blocks in which the stack frame is set up: all, unless the compiler moved the setup into a part.
+bool has_frame(const MachineInstr& label) {
+  const MachineFunction& function = *label.getMF();
+  for (auto before = label.getIterator(); before != label.getParent()->begin();) {
+    --before;
+    if (before->getFlag(MachineInstr::FrameDestroy)) return false;
+  }
+  for (auto after = label.getIterator(); after != label.getParent()->end(); ++after)
+    if (after->getFlag(MachineInstr::FrameSetup) && is_code(*after)) return false;
+  const auto& saves = function.getFrameInfo().getSavePoints();
+  if (saves.empty()) return true;
+  const auto& restores = function.getFrameInfo().getRestorePoints();
+  std::set<const MachineBasicBlock*> seen;
+  std::vector<const MachineBasicBlock*> work;
+  for (const auto& [block, registers] : saves)
+    work.push_back(block);
+  while (!work.empty()) {
+    const MachineBasicBlock* block = work.back();
+    work.pop_back();
+    if (!seen.insert(block).second || restores.contains(const_cast<MachineBasicBlock*>(block))) continue;
+    for (const MachineBasicBlock* next : block->successors())
+      work.push_back(next);
+  }
+  return seen.contains(label.getParent());
+}
+
+using VariableAt = std::pair<const DILocalVariable*, const DILocation*>;
+
+// The records in force at a label: those before it in its block whose registers still hold, and those right
+// at it.
+std::map<VariableAt, std::vector<const MachineInstr*>> records_at(const MachineInstr& label) {
+  const MachineBasicBlock& block = *label.getParent();
+  const TargetRegisterInfo* registers = block.getParent()->getSubtarget().getRegisterInfo();
+  std::map<VariableAt, std::vector<const MachineInstr*>> live;
+  auto note = [&](const MachineInstr& record) {
+    auto& records = live[{record.getDebugVariable(), record.getDebugLoc()->getInlinedAt()}];
+    auto fragment = record.getDebugExpression()->getFragmentInfo();
+    std::erase_if(records, [&](const MachineInstr* other) {
+      auto other_fragment = other->getDebugExpression()->getFragmentInfo();
+      return !fragment || !other_fragment || DIExpression::fragmentsOverlap(*fragment, *other_fragment);
+    });
+    records.push_back(&record);
+  };
+  bool passed = false;
+  for (const MachineInstr& instruction : block) {
+    if (&instruction == &label) passed = true;
+    if (instruction.isDebugValue()) {
+      note(instruction);
+    } else if (is_code(instruction)) {
+      if (passed) break;
+      for (auto& [variable, records] : live)
+        std::erase_if(records, [&](const MachineInstr* record) {
+          return any_of(record->debug_operands(), [&](const MachineOperand& operand) {
+            return operand.isReg() && operand.getReg() &&
+                   instruction.modifiesRegister(operand.getReg(), registers);
+          });
+        });
+    }
+  }
+  return live;
+}
+
+bool needs_frame(const descriptors::Part& part, const MachineFunction& function) {
+  if (part.cls == descriptors::Class::kActivation) return true;
+  if (part.cls != descriptors::Class::kStack && part.cls != descriptors::Class::kAddress) return false;
+  const TargetRegisterInfo* registers = function.getSubtarget().getRegisterInfo();
+  auto is_frame_register = [&](uint64_t number) {
+    return number == static_cast<uint64_t>(
+                         registers->getDwarfRegNum(registers->getFrameRegister(function), false)) ||
+           number == 7 /* rsp */;
+  };
+  if (part.cls == descriptors::Class::kStack) return is_frame_register(part.reg);
+  return any_of(part.steps, [&](const descriptors::Step& step) {
+    return step.op == descriptors::Op::kRegister && is_frame_register(step.operand);
+  });
+}
+
+} // namespace
+
+Placement::Placement(const extractor::Extraction& extraction, bool optimised, Records records)
+    : extraction_(extraction), optimised_(optimised), records_(records), seen_(extraction.functions.size()) {
+  current_placement = this;
+  callback_ = std::make_unique<RegisterTargetPassConfigCallback>(
+      [](TargetMachine&, PassManagerBase&, TargetPassConfig* config) {
+        static RegisterPass<MachinePlacement> registration("rdb-placement", "rdb placement");
+        config->insertPass(&LiveDebugValuesID, &MachinePlacement::ID);
+      });
+}
+
+Placement::~Placement() {
+  current_placement = nullptr;
+}
+
+void Placement::on_machine_function(MachineFunction& function) {
+  std::vector<MachineInstr*> labels;
+  for (MachineBasicBlock& block : function)
+    for (MachineInstr& instruction : block)
+      if (instruction.isDebugLabel() && parse_instance(instruction.getDebugLabel()->getName()))
+        labels.push_back(&instruction);
+  const TargetInstrInfo& instructions = *function.getSubtarget().getInstrInfo();
+  for (MachineInstr* label : labels) {
+    Frozen& frozen = frozen_[*parse_instance(label->getDebugLabel()->getName())];
+    size_t id = *parse_instance(label->getDebugLabel()->getName());
+    const extractor::DebugFunction& debug = extraction_.functions[frozen.function];
+    Spot spot = find_spot(*label);
+    if (!spot.instruction) {
+      lost_.push_back({frozen.function, "it shares its place with code that other paths reach"});
+      frozen.placed = true;
+      continue;
+    }
+    Instance instance;
+    instance.function = frozen.function;
+    instance.side = spot.side;
+    instance.code = function.getName().str();
+    instance.label = fmt::format("__rdb_location_{}", instances_.size());
+    instance.arguments = frozen.known;
+    auto records = records_at(*label);
+    bool frame = has_frame(*label);
+    const DILocation* inlined_at = label->getDebugLoc()->getInlinedAt();
+    const auto* scope = cast<DISubprogram>(label->getDebugLabel()->getScope());
+    for (size_t position = 0; position < debug.variables.size(); ++position) {
+      const extractor::Variable& variable = debug.variables[position];
+      std::vector<descriptors::Part>& parts = instance.arguments[position];
+      if (!parts.empty()) continue;
+      if (variable.kind == extractor::Variable::Kind::kActivation) {
+        parts.push_back(part_of_frame(function));
+        parts[0].size = variable.size;
+      }
+      std::string own_name = variable_record_name(variable);
+      std::string value = value_name(id, position);
+      for (const auto& slot : function.getInStackSlotVariableDbgInfo())
+        if (parts.empty() && slot.Var->getName() == own_name && slot.Var->getScope() == scope &&
+            slot.Loc->getInlinedAt() == inlined_at)
+          parts.push_back(part_of_slot(function, slot.getStackSlot(), *slot.Expr, variable.size));
+      if (parts.empty())
+        for (const auto& [key, list] : records)
+          if (key.first->getName() == value || (key.first->getName() == own_name &&
+                                                key.first->getScope() == scope && key.second == inlined_at))
+            for (const MachineInstr* record : list)
+              parts.push_back(part_of_record(*record, variable.size));
+      if (parts.empty()) parts.push_back(unavailable(variable.size, "not computed or not kept here"));
+      for (descriptors::Part& part : parts)
+        if (!frame && needs_frame(part, function))
+          part = unavailable(part.size, "the stack frame is not set up here");
+      uint64_t covered = 0;
+      for (const descriptors::Part& part : parts)
+        covered += part.size;
+      if (covered < variable.size) parts = {unavailable(variable.size, "only a part of it is known here")};
+    }
+    MCSymbol* symbol = function.getContext().getOrCreateSymbol(instance.label);
+    BuildMI(*spot.instruction->getParent(), spot.instruction->getIterator(), DebugLoc(),
+            instructions.get(TargetOpcode::ANNOTATION_LABEL))
+        .addSym(symbol);
+    frozen.placed = true;
+    instances_.push_back(std::move(instance));
+  }
+  for (MachineInstr* label : labels)
+    label->eraseFromParent();
+}
+
+} // namespace rdb::codegen

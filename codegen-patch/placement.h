@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Follows regions through an ordinary compile of the program without them. Where a region stood there is a
+// marker; before optimisation it becomes a debug label, and the variables that the region uses get debug
+// records, neither of which may change the code. After the last pass over machine code the labels tell where
+// the regions went and the records tell where their variables are.
+#pragma once
+
+#include "codegen-patch/event_order.h"
+#include "descriptors/descriptor.h"
+#include "llvm-passes/extractor/extraction.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class DILocation;
+class DILocalVariable;
+class MachineFunction;
+class Module;
+class PassBuilder;
+class RegisterTargetPassConfigCallback;
+} // namespace llvm
+
+namespace rdb::codegen {
+
+// One place in the machine code at which a region's function is to be called.
+struct Instance {
+  size_t function;   // index in Extraction::functions
+  std::string label; // local symbol of the object that the compile writes
+  descriptors::Side side = descriptors::Side::kBefore;
+  std::string code;                                      // linkage name of the function whose code this is
+  std::vector<std::vector<descriptors::Part>> arguments; // by position
+};
+
+// A place that got lost, and why.
+struct Lost {
+  size_t function;
+  std::string reason;
+};
+
+class Placement {
+public:
+  // `records`: kNone places regions only, without their variables.
+  enum class Records { kVariables, kNone };
+  Placement(const extractor::Extraction& extraction, bool optimised, Records records);
+  ~Placement();
+
+  // Hooks itself into the pipelines of the compile that follows in this process.
+  void attach(llvm::PassBuilder& builder);
+
+  const std::vector<Instance>& instances() const { return instances_; }
+  const std::vector<Lost>& lost() const { return lost_; }
+  bool was_seen(size_t function) const { return seen_[function]; }
+
+private:
+  friend class MachinePlacement;
+  void before_optimisation(llvm::Module& module);
+  void after_optimisation(llvm::Module& module);
+  void on_machine_function(llvm::MachineFunction& function);
+
+  // An instance between the end of optimisation and machine code.
+  struct Frozen {
+    size_t function;
+    // What is known of its arguments already, by position; no parts: to be found in the machine code.
+    std::vector<std::vector<descriptors::Part>> known;
+    bool placed = false;
+  };
+
+  const extractor::Extraction& extraction_;
+  bool optimised_;
+  Records records_;
+  std::vector<bool> seen_;
+  std::vector<Frozen> frozen_;
+  std::vector<Instance> instances_;
+  std::vector<Lost> lost_;
+  EventOrder order_;
+  std::unique_ptr<llvm::RegisterTargetPassConfigCallback> callback_;
+};
+
+} // namespace rdb::codegen

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the steps of placement share about debug records.
+#pragma once
+
+#include "descriptors/descriptor.h"
+#include "llvm-passes/extractor/extraction.h"
+
+#include <string>
+
+namespace rdb::codegen {
+
+// The name of the debug variable that stands for a program variable in its host function.
+std::string variable_record_name(const extractor::Variable& variable);
+
+inline descriptors::Part unavailable(uint64_t size, std::string reason) {
+  descriptors::Part part;
+  part.size = size;
+  part.reason = std::move(reason);
+  return part;
+}
+
+} // namespace rdb::codegen

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Compiles one translation unit: the program without its regions, and, if it has any, the debug code and the
+// descriptors, which travel inside the object.
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <string>
+
+namespace rdb::driver {
+
+struct UnitOptions {
+  std::string header_directory;
+  bool strict = false; // a region that the optimiser left no place for is an error
+  std::string command; // the user's command line, for the descriptors
+};
+
+// `arguments` are cc1's, without "-cc1"; `program` is what clang would have been called. Exit status.
+int compile_unit(llvm::ArrayRef<const char*> arguments, const char* program, const UnitOptions& options);
+
+} // namespace rdb::driver

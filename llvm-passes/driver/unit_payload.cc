@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm-passes/driver/unit_payload.h"
+
+#include "descriptors/descriptor.h"
+
+#include <cstdio>
+#include <fmt/format.h>
+#include <map>
+
+namespace rdb::driver {
+
+namespace {
+
+using descriptors::Status;
+
+// How a debug function fared.
+struct Outcome {
+  Status status = Status::kComplete;
+  std::string reason;
+};
+
+Outcome outcome_of(const UnitDescription& unit, size_t function) {
+  const extractor::DebugFunction& debug = unit.extraction.functions[function];
+  if (!debug.refused.empty()) return {Status::kRefused, debug.refused};
+  if (!debug.unavailable.empty()) return {Status::kLost, debug.unavailable};
+  size_t placed = 0;
+  size_t missing = 0;
+  std::string reason;
+  for (const codegen::Instance& instance : unit.placement.instances())
+    if (instance.function == function) {
+      if (unit.check.program_place(instance.label)) {
+        ++placed;
+      } else {
+        ++missing;
+        reason = fmt::format("following it would change the code of '{}'", instance.code);
+      }
+    }
+  for (const codegen::Lost& lost : unit.placement.lost())
+    if (lost.function == function) {
+      ++missing;
+      reason = lost.reason;
+    }
+  if (!unit.placement.was_seen(function)) return {Status::kUnused, "the compiler left its code out"};
+  if (placed == 0) return {Status::kLost, reason.empty() ? "the optimiser left no place for it" : reason};
+  if (missing > 0) return {Status::kIncomplete, reason};
+  return {};
+}
+
+class Writer {
+public:
+  explicit Writer(const UnitDescription& unit) : unit_(unit) {}
+
+  descriptors::Payload write() {
+    descriptors::Unit record;
+    record.id = 1;
+    record.key = unit_.extraction.unit;
+    record.source = unit_.source;
+    record.directory = unit_.directory;
+    record.command = unit_.command;
+    out_.units.push_back(record);
+    write_sources();
+    for (size_t i = 0; i < unit_.extraction.functions.size(); ++i)
+      write_region(i);
+    write_regions_without_code();
+    write_slots();
+    payload_.unit = unit_.extraction.unit;
+    payload_.descriptors = descriptors::write(out_);
+    return std::move(payload_);
+  }
+
+private:
+  descriptors::Address address(ObjectPlace place) {
+    payload_.addresses.push_back(
+        {descriptors::AddressEntry::Kind::kSection, place.section, "", static_cast<int64_t>(place.offset)});
+    return descriptors::Address::entry(payload_.addresses.size() - 1);
+  }
+
+  void write_sources() {
+    for (const extractor::RegionFile& file : unit_.files.files()) {
+      descriptors::Source record;
+      record.id = file.id;
+      record.path = file.path;
+      for (const source::LineRange& range : file.scan.lines.removed())
+        record.removed.push_back({range.first, range.last});
+      out_.sources.push_back(record);
+      payload_.sources.push_back({file.id, file.stripped});
+    }
+  }
+
+  void write_region(size_t index) {
+    const extractor::DebugFunction& debug = unit_.extraction.functions[index];
+    auto place = unit_.files.find_region(debug.region);
+    if (!place) return;
+    described_.insert(debug.region);
+    Outcome outcome = outcome_of(unit_, index);
+    descriptors::Region record;
+    record.id = static_cast<uint32_t>(index + 1);
+    record.unit = 1;
+    record.source = place->file->id;
+    record.begin_line = place->region->begin_line;
+    record.end_line = place->region->end_line;
+    record.status = outcome.status;
+    record.reason = outcome.reason;
+    record.function =
+        outcome.status == Status::kRefused || outcome.status == Status::kLost ? "" : debug.symbol;
+    record.host = debug.host_name;
+    record.arguments = static_cast<uint32_t>(debug.variables.size());
+    out_.regions.push_back(record);
+    if (outcome.status == Status::kRefused || outcome.status == Status::kLost) return;
+    std::vector<uint32_t> activations = write_activations(index);
+    uint32_t number = 0;
+    for (const codegen::Instance& instance : unit_.placement.instances()) {
+      if (instance.function != index) continue;
+      auto at = unit_.check.program_place(instance.label);
+      if (!at) continue;
+      write_instance(record.id, number++, instance, *at, debug, activations);
+    }
+  }
+
+  // Debug variables that several regions of a function share have one record each, whoever uses them.
+  std::vector<uint32_t> write_activations(size_t index) {
+    const extractor::DebugFunction& debug = unit_.extraction.functions[index];
+    std::vector<uint32_t> ids;
+    for (const extractor::Variable& variable : debug.variables) {
+      if (variable.kind != extractor::Variable::Kind::kActivation) {
+        ids.push_back(0);
+        continue;
+      }
+      auto [entry, is_new] = activations_.try_emplace({debug.host, variable.key}, 0);
+      if (is_new) {
+        descriptors::Activation record;
+        record.id = entry->second = static_cast<uint32_t>(activations_.size());
+        record.name = variable.name;
+        record.type = variable.type;
+        record.size = variable.size;
+        record.align = variable.align;
+        out_.activations.push_back(record);
+        write_entries(record.id, index);
+      }
+      ids.push_back(entry->second);
+    }
+    return ids;
+  }
+
+  // A new call begins at the first instruction of the function whose code this is.
+  void write_entries(uint32_t activation, size_t index) {
+    std::set<std::string> done;
+    for (const codegen::Instance& instance : unit_.placement.instances()) {
+      if (instance.function != index || !done.insert(instance.code).second) continue;
+      const ObjectSymbol* function = unit_.program.find(instance.code, /*function=*/true);
+      if (function)
+        out_.entries.push_back({activation, descriptors::Side::kBefore, address(function->place)});
+    }
+  }
+
+  void write_instance(uint32_t region, uint32_t number, const codegen::Instance& instance, ObjectPlace at,
+                      const extractor::DebugFunction& debug, const std::vector<uint32_t>& activations) {
+    out_.locations.push_back({region, number, instance.side, address(at), instance.code});
+    for (size_t position = 0; position < debug.variables.size(); ++position) {
+      const extractor::Variable& variable = debug.variables[position];
+      descriptors::Argument record;
+      record.region = region;
+      record.instance = number;
+      record.position = static_cast<uint32_t>(position);
+      record.name = variable.name;
+      record.type = variable.type;
+      record.size = variable.size;
+      record.align = variable.align;
+      record.parts = instance.arguments[position];
+      for (descriptors::Part& part : record.parts)
+        if (part.cls == descriptors::Class::kActivation) part.activation = activations[position];
+      out_.arguments.push_back(record);
+    }
+  }
+
+  // Regions that never came to code: preprocessed out, or in a template that nobody uses.
+  void write_regions_without_code() {
+    uint32_t id = static_cast<uint32_t>(unit_.extraction.functions.size());
+    for (const extractor::RegionFile& file : unit_.files.files())
+      for (const source::Region& region : file.scan.regions) {
+        if (region.kind != source::RegionKind::kBody ||
+            described_.contains(file.first_region + region.number - 1))
+          continue;
+        descriptors::Region record;
+        record.id = ++id;
+        record.unit = 1;
+        record.source = file.id;
+        record.begin_line = region.begin_line;
+        record.end_line = region.end_line;
+        record.status = Status::kNotCompiled;
+        record.reason = "in code that the compiler did not compile";
+        out_.regions.push_back(record);
+      }
+  }
+
+  void write_slots() {
+    for (const extractor::Slot& slot : unit_.extraction.slots) {
+      if (!slot.internal) continue; // by name: the link stage knows whose it is
+      descriptors::Symbol record;
+      record.name = slot.symbol;
+      record.owner = descriptors::Owner::kProgram;
+      record.slot = slot.slot;
+      record.thread_local_ = slot.thread_local_;
+      for (const ObjectSymbol& symbol : unit_.program.symbols())
+        if (symbol.name == slot.symbol && symbol.is_local && symbol.place.section != 0) {
+          if (symbol.is_tls) {
+            payload_.addresses.push_back({descriptors::AddressEntry::Kind::kTls, 0, symbol.name, 0});
+            record.address = descriptors::Address::entry(payload_.addresses.size() - 1);
+          } else {
+            record.address = address(symbol.place);
+          }
+          break;
+        }
+      if (record.address.kind != descriptors::Address::Kind::kNone) out_.symbols.push_back(record);
+    }
+  }
+
+  const UnitDescription& unit_;
+  descriptors::Payload payload_;
+  descriptors::Descriptors out_;
+  std::set<unsigned> described_;
+  std::map<std::pair<std::string, std::string>, uint32_t> activations_;
+};
+
+} // namespace
+
+descriptors::Payload make_payload(const UnitDescription& unit) {
+  return Writer(unit).write();
+}
+
+bool report_regions(const UnitDescription& unit, bool strict) {
+  bool any_error = false;
+  for (size_t i = 0; i < unit.extraction.functions.size(); ++i) {
+    const extractor::DebugFunction& debug = unit.extraction.functions[i];
+    auto place = unit.files.find_region(debug.region);
+    Outcome outcome = outcome_of(unit, i);
+    if (!place || outcome.status == Status::kComplete || outcome.status == Status::kUnused) continue;
+    std::string at =
+        fmt::format("{}:{}:{}", place->file->path, place->region->begin_line, place->region->begin_column);
+    if (outcome.status == Status::kRefused) {
+      fmt::print(stderr, "{}: error: this debug region cannot be extracted: {}\n", at, outcome.reason);
+      any_error = true;
+      continue;
+    }
+    fmt::print(stderr, "{}: {}: {} in '{}': {} [{}-Wrdb-lost-region]\n", at, strict ? "error" : "warning",
+               outcome.status == Status::kLost ? "this debug region has no place"
+                                               : "this debug region lost a place",
+               debug.host_name, outcome.reason, strict ? "-Werror," : "");
+    any_error |= strict;
+  }
+  return any_error;
+}
+
+} // namespace rdb::driver

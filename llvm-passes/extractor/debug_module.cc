@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Whose is it? A debug function, and anything annotated "rdb": the module's. Constants, inline functions and
+// (when the optimiser may have changed them) static functions: copied into the module. Everything else stays
+// where it is and is reached through a pointer variable, its slot, that is filled at link or at load.
+#include "llvm-passes/extractor/debug_module.h"
+
+#include "llvm-passes/extractor/declarations.h"
+#include "llvm-passes/extractor/markers.h"
+#include "rdbtool/base/error.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/ReplaceConstant.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+#include <map>
+
+namespace rdb::extractor {
+
+namespace {
+
+using namespace llvm;
+
+// Every global that a constant or an instruction refers to.
+void collect_globals(const Value* value, std::set<GlobalValue*>& result, std::set<const Value*>& seen) {
+  if (auto* global = dyn_cast<GlobalValue>(value)) {
+    result.insert(const_cast<GlobalValue*>(global));
+    return;
+  }
+  if (!isa<Constant>(value) || !seen.insert(value).second) return;
+  for (const Use& operand : cast<User>(value)->operands())
+    collect_globals(operand.get(), result, seen);
+}
+
+std::set<GlobalValue*> globals_of(Function& function) {
+  std::set<GlobalValue*> result;
+  std::set<const Value*> seen;
+  for (Instruction& instruction : instructions(function))
+    for (const Use& operand : instruction.operands())
+      collect_globals(operand.get(), result, seen);
+  if (function.hasPersonalityFn()) collect_globals(function.getPersonalityFn(), result, seen);
+  return result;
+}
+
+std::set<GlobalValue*> globals_of(GlobalVariable& variable) {
+  std::set<GlobalValue*> result;
+  std::set<const Value*> seen;
+  if (variable.hasInitializer()) collect_globals(variable.getInitializer(), result, seen);
+  return result;
+}
+
+class Reducer {
+public:
+  Reducer(Module& module, const ProgramSymbols& program, Extraction& extraction)
+      : module_(module), program_(program), extraction_(extraction) {}
+
+  void run() {
+    find_debug_only();
+    bind_guest_calls();
+    keep_roots();
+    keep_constructors();
+    drop_the_rest();
+    for (GlobalValue* global : slotted_)
+      make_slot(*global);
+    erase_unused();
+  }
+
+private:
+  // Annotated "rdb" by the user or because it stands in a region.
+  void find_debug_only() {
+    GlobalVariable* list = module_.getNamedGlobal("llvm.global.annotations");
+    if (!list) return;
+    if (auto* array = dyn_cast<ConstantArray>(list->getInitializer()))
+      for (const Use& element : array->operands()) {
+        auto* entry = dyn_cast<ConstantStruct>(element.get());
+        if (!entry) continue;
+        auto* text = dyn_cast<GlobalVariable>(entry->getOperand(1)->stripPointerCasts());
+        auto* data = text && text->hasInitializer() ? dyn_cast<ConstantDataSequential>(text->getInitializer())
+                                                    : nullptr;
+        if (data && data->isCString() && data->getAsCString() == kDebugOnly)
+          debug_only_.insert(cast<GlobalValue>(entry->getOperand(0)->stripPointerCasts()));
+      }
+    list->eraseFromParent();
+  }
+
+  // rdb_guest(f) is __rdb_guest(&f): the program's f, whoever else has one.
+  void bind_guest_calls() {
+    Function* guest = module_.getFunction("__rdb_guest");
+    if (!guest) return;
+    Type* pointer = PointerType::get(module_.getContext(), 0);
+    for (User* user : make_early_inc_range(guest->users())) {
+      auto* call = dyn_cast<CallBase>(user);
+      if (!call || call->arg_size() != 1) continue;
+      auto* target = dyn_cast<Function>(call->getArgOperand(0)->stripPointerCasts());
+      if (!target) continue;
+      std::string name = "__rdb_guest_slot_" + target->getName().str();
+      auto* slot = module_.getNamedGlobal(name);
+      if (!slot) {
+        slot = new GlobalVariable(module_, pointer, false, GlobalValue::ExternalLinkage, nullptr, name);
+        slot->setVisibility(GlobalValue::HiddenVisibility);
+        direct_.insert(slot);
+      }
+      IRBuilder<> builder(call);
+      call->replaceAllUsesWith(builder.CreateLoad(pointer, slot));
+      if (auto* invoke = dyn_cast<InvokeInst>(call)) {
+        builder.CreateBr(invoke->getNormalDest());
+        invoke->getUnwindDest()->removePredecessor(invoke->getParent());
+      }
+      call->eraseFromParent();
+    }
+  }
+
+  void keep_roots() {
+    for (const DebugFunction& function : extraction_.functions)
+      if (function.refused.empty()) keep(module_.getFunction(function.symbol));
+    for (GlobalValue* global : debug_only_)
+      if (!global->isDeclaration()) keep(global);
+  }
+
+  // Constructors of debug-only objects: those initialisers that name one.
+  void keep_constructors() {
+    std::vector<Function*> constructors;
+    for (Function& function : module_)
+      if (function.getName().starts_with("__cxx_global_var_init") && !function.isDeclaration())
+        for (GlobalValue* global : globals_of(function))
+          if (debug_only_.contains(global)) {
+            constructors.push_back(&function);
+            break;
+          }
+    for (const char* list : {"llvm.global_ctors", "llvm.global_dtors", "llvm.used", "llvm.compiler.used"})
+      if (GlobalVariable* variable = module_.getNamedGlobal(list)) variable->eraseFromParent();
+    for (Function* function : constructors) {
+      keep(function);
+      appendToGlobalCtors(module_, function, 65535);
+    }
+  }
+
+  enum class Fate { kKeep, kSlot, kDirect };
+
+  Fate decide(GlobalValue& global) {
+    if (global.getName().starts_with("llvm.") || direct_.contains(&global)) return Fate::kDirect;
+    if (debug_only_.contains(&global)) return global.isDeclaration() ? Fate::kSlot : Fate::kKeep;
+    if (auto* function = dyn_cast<Function>(&global)) {
+      if (function->isIntrinsic()) return Fate::kDirect;
+      if (function->isDeclaration()) return Fate::kSlot;
+      if (function->hasLocalLinkage())
+        return program_.local_functions.contains(function->getName().str()) ? Fate::kSlot : Fate::kKeep;
+      return function->hasExternalLinkage() || function->hasExternalWeakLinkage() ||
+                     function->hasWeakAnyLinkage()
+                 ? Fate::kSlot
+                 : Fate::kKeep;
+    }
+    auto* variable = dyn_cast<GlobalVariable>(&global);
+    if (!variable || variable->isDeclaration()) return Fate::kSlot;
+    if (variable->hasPrivateLinkage()) return Fate::kKeep;
+    // A static that the program only reads may be gone from it; it never had another value than its first.
+    if (variable->hasLocalLinkage() && !program_.local_variables.contains(variable->getName().str()) &&
+        !variable->isThreadLocal() && is_only_read(*variable) && is_self_contained(*variable))
+      return Fate::kKeep;
+    if (variable->isConstant() && !variable->isThreadLocal() && is_self_contained(*variable))
+      return variable->hasLocalLinkage() || variable->hasLinkOnceODRLinkage() || variable->hasWeakODRLinkage()
+                 ? Fate::kKeep
+                 : Fate::kSlot;
+    return Fate::kSlot;
+  }
+
+  static bool is_only_read(Value& address) {
+    for (User* user : address.users()) {
+      if (isa<LoadInst>(user)) continue;
+      if (isa<GetElementPtrInst>(user) || (isa<ConstantExpr>(user) && cast<ConstantExpr>(user)->isCast()) ||
+          (isa<ConstantExpr>(user) && cast<ConstantExpr>(user)->getOpcode() == Instruction::GetElementPtr)) {
+        if (!is_only_read(*user)) return false;
+        continue;
+      }
+      return false;
+    }
+    return true;
+  }
+
+  // Are all symbols in its initialiser the module's own or the C++ runtime's?
+  bool is_self_contained(GlobalVariable& variable) {
+    auto [entry, is_new] = self_contained_.try_emplace(&variable, true);
+    if (!is_new) return entry->second;
+    for (GlobalValue* global : globals_of(variable)) {
+      if (global->isDeclaration() &&
+          (global->getName().starts_with("_ZTVN10__cxxabiv1") || global->getName() == "__cxa_pure_virtual"))
+        continue;
+      if (decide(*global) != Fate::kKeep) return self_contained_[&variable] = false;
+    }
+    return true;
+  }
+
+  void keep(GlobalValue* global) {
+    if (!kept_.insert(global).second) return;
+    std::set<GlobalValue*> used;
+    if (auto* function = dyn_cast<Function>(global)) {
+      used = globals_of(*function);
+      if (function->hasAvailableExternallyLinkage()) function->setLinkage(GlobalValue::LinkOnceODRLinkage);
+    } else if (auto* variable = dyn_cast<GlobalVariable>(global)) {
+      used = globals_of(*variable);
+    }
+    for (GlobalValue* next : used) {
+      switch (decide(*next)) {
+      case Fate::kKeep:
+        keep(next);
+        break;
+      case Fate::kSlot:
+        slotted_.insert(next);
+        break;
+      case Fate::kDirect:
+        break;
+      }
+    }
+  }
+
+  void drop_the_rest() {
+    module_.setModuleInlineAsm("");
+    for (const char* name : {"llvm.linker.options", "llvm.dependent-libraries", "llvm.commandline"})
+      if (NamedMDNode* node = module_.getNamedMetadata(name)) node->eraseFromParent();
+    for (GlobalAlias& alias : make_early_inc_range(module_.aliases())) {
+      if (kept_.contains(&alias)) continue;
+      // A name of the program's for something of the program's.
+      auto* stand_in = new GlobalVariable(module_, Type::getInt8Ty(module_.getContext()), false,
+                                          GlobalValue::ExternalLinkage, nullptr);
+      std::string name = alias.getName().str();
+      if (slotted_.erase(&alias)) slotted_.insert(stand_in);
+      alias.replaceAllUsesWith(stand_in);
+      alias.eraseFromParent();
+      stand_in->setName(name);
+    }
+    for (Function& function : module_) {
+      if (kept_.contains(&function) || function.isDeclaration()) continue;
+      if (function.hasLocalLinkage()) internal_.insert(&function);
+      function.deleteBody();
+      function.setComdat(nullptr);
+    }
+    for (GlobalVariable& variable : module_.globals()) {
+      if (kept_.contains(&variable) || variable.isDeclaration() || variable.getName() == "llvm.global_ctors")
+        continue;
+      if (variable.hasLocalLinkage()) internal_.insert(&variable);
+      // A variable that every unit may have a copy of: the program's if it has one, else this.
+      if (slotted_.contains(&variable) && (variable.hasLinkOnceLinkage() || variable.hasWeakLinkage()) &&
+          !variable.isThreadLocal() && globals_of(variable).empty()) {
+        weak_.insert(&variable);
+        variable.setLinkage(GlobalValue::WeakAnyLinkage);
+        variable.setVisibility(GlobalValue::HiddenVisibility);
+        variable.setComdat(nullptr);
+        continue;
+      }
+      variable.setInitializer(nullptr);
+      variable.setComdat(nullptr);
+      variable.setLinkage(GlobalValue::ExternalLinkage);
+    }
+    for (GlobalValue* global : kept_)
+      if (!global->hasLocalLinkage() && !global->getName().starts_with("__rdb_fn_"))
+        global->setVisibility(GlobalValue::HiddenVisibility);
+  }
+
+  void make_slot(GlobalValue& global) {
+    // Type descriptors in catch clauses and personality routines must be constants: they are used directly.
+    std::string symbol = global.getName().str();
+    bool internal = internal_.contains(&global);
+    std::string slot_name =
+        internal ? fmt::format("__rdb_slot_{}_{}", extraction_.unit, symbol) : "__rdb_slot_" + symbol;
+    if (internal) {
+      global.setLinkage(GlobalValue::ExternalLinkage);
+      if (!program_.local_variables.contains(symbol) && !program_.local_functions.contains(symbol)) {
+        for (DebugFunction& function : extraction_.functions)
+          if (Function* code = module_.getFunction(function.symbol); code && uses(*code, global))
+            function.unavailable = fmt::format("the optimiser removed or changed the static '{}'", symbol);
+      }
+    }
+    Type* pointer = PointerType::get(module_.getContext(), 0);
+    auto* slot =
+        new GlobalVariable(module_, pointer, false, GlobalValue::ExternalLinkage, nullptr, slot_name);
+    slot->setVisibility(GlobalValue::HiddenVisibility);
+    bool is_used = false;
+    convertUsersOfConstantsToInstructions({&global});
+    std::vector<Use*> uses;
+    for (Use& use : global.uses())
+      uses.push_back(&use);
+    for (Use* use : uses) {
+      auto* instruction = dyn_cast<Instruction>(use->getUser());
+      if (!instruction || isa<LandingPadInst>(instruction)) continue;
+      is_used = true;
+      if (auto* address = dyn_cast<IntrinsicInst>(instruction);
+          address && address->getIntrinsicID() == Intrinsic::threadlocal_address) {
+        IRBuilder<> builder(address);
+        address->replaceAllUsesWith(builder.CreateLoad(pointer, slot));
+        dead_.push_back(address);
+        continue;
+      }
+      if (auto* call = dyn_cast<CallBase>(instruction); call && call->isCallee(use))
+        if (auto* callee = dyn_cast<Function>(&global)) keep_attributes(*call, *callee);
+      Instruction* before = instruction;
+      if (auto* phi = dyn_cast<PHINode>(instruction)) before = phi->getIncomingBlock(*use)->getTerminator();
+      IRBuilder<> builder(before);
+      use->set(builder.CreateLoad(pointer, slot));
+    }
+    for (Instruction* instruction : dead_)
+      instruction->eraseFromParent();
+    dead_.clear();
+    if (is_used)
+      extraction_.slots.push_back({symbol, slot_name, internal, global.isThreadLocal()});
+    else
+      slot->eraseFromParent();
+  }
+
+  static bool uses(Function& code, GlobalValue& global) { return globals_of(code).contains(&global); }
+
+  // A call through a pointer does not see what the declaration says.
+  static void keep_attributes(CallBase& call, Function& callee) {
+    for (Attribute::AttrKind kind : {Attribute::NoReturn, Attribute::NoUnwind, Attribute::ReturnsTwice})
+      if (callee.hasFnAttribute(kind)) call.addFnAttr(kind);
+  }
+
+  void erase_unused() {
+    bool changed = true;
+    auto is_dead = [&](GlobalValue& global) {
+      global.removeDeadConstantUsers();
+      return global.use_empty() && !kept_.contains(&global) && !weak_.contains(&global) &&
+             global.getName() != "llvm.global_ctors";
+    };
+    while (changed) {
+      changed = false;
+      for (Function& function : make_early_inc_range(module_))
+        if (is_dead(function)) {
+          function.eraseFromParent();
+          changed = true;
+        }
+      for (GlobalVariable& variable : make_early_inc_range(module_.globals()))
+        if (is_dead(variable)) {
+          variable.eraseFromParent();
+          changed = true;
+        }
+      for (GlobalIFunc& function : make_early_inc_range(module_.ifuncs()))
+        if (is_dead(function)) function.eraseFromParent();
+    }
+  }
+
+  Module& module_;
+  const ProgramSymbols& program_;
+  Extraction& extraction_;
+  std::set<GlobalValue*> debug_only_;
+  std::set<GlobalValue*> kept_;
+  std::set<GlobalValue*> slotted_;
+  std::set<GlobalValue*> internal_;
+  std::set<GlobalValue*> weak_;
+  std::set<GlobalValue*> direct_; // slots made by name
+  std::map<GlobalVariable*, bool> self_contained_;
+  std::vector<Instruction*> dead_;
+};
+
+} // namespace
+
+void reduce_to_debug_code(Module& module, const ProgramSymbols& program, Extraction& extraction) {
+  Reducer(module, program, extraction).run();
+}
+
+} // namespace rdb::extractor

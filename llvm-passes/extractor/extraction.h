@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What extraction finds out about the debug code of a translation unit; placement builds on it.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace rdb::extractor {
+
+// A program variable that a region uses: argument `position` of its debug function.
+struct Variable {
+  enum class Kind {
+    kLocal,      // a variable or parameter of the host function
+    kThis,       // the host function's `this`
+    kActivation, // a debug variable shared by regions of one call of the host function
+  };
+  Kind kind = Kind::kLocal;
+  std::string key;      // as in VariableNote
+  unsigned ordinal = 0; // among the variables of the function that share the key
+  std::string name;
+  std::string type;
+  uint64_t size = 0;
+  uint64_t align = 1;
+  bool dereferenced = false; // the region may read memory that the variable points to
+};
+
+// A region in one host function: a region in a template has several.
+struct DebugFunction {
+  unsigned region = 0; // number in the unit
+  std::string symbol;
+  std::string host;      // linkage name of the host function in the compile with regions
+  std::string host_name; // as a user would write it
+  std::vector<Variable> variables;
+  bool reads_memory = false;          // through calls or pointers of unknown origin
+  std::set<std::string> globals_read; // program's global variables that it reads by name
+  std::string refused;                // why there is no debug function; empty if there is one
+  std::string unavailable;            // why it cannot run: something it needs is not in the program any more
+};
+
+// A symbol that debug code reaches through a slot.
+struct Slot {
+  std::string symbol;
+  std::string slot;
+  bool internal = false; // a static of this unit: its address is that of the unit's own symbol
+  bool thread_local_ = false;
+};
+
+struct Extraction {
+  std::string unit; // key
+  std::vector<DebugFunction> functions;
+  std::vector<Slot> slots;
+};
+
+} // namespace rdb::extractor

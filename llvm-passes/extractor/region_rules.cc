@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The walk keeps the statements around the current one, because most rules ask where a jump goes and what
+// stands around a region.
+#include "llvm-passes/extractor/region_rules.h"
+
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/StmtCXX.h"
+#include "clang/Basic/Diagnostic.h"
+
+#include <vector>
+
+namespace rdb::extractor {
+
+namespace {
+
+class RuleVisitor : public clang::RecursiveASTVisitor<RuleVisitor> {
+public:
+  RuleVisitor(const Places& places, clang::DiagnosticsEngine& diagnostics)
+      : places_(places), diagnostics_(diagnostics) {}
+
+  bool shouldVisitLambdaBody() const { return true; }
+
+  bool TraverseStmt(clang::Stmt* statement) {
+    if (!statement) return true;
+    check(statement);
+    around_.push_back(statement);
+    RecursiveASTVisitor::TraverseStmt(statement);
+    around_.pop_back();
+    return true;
+  }
+
+  bool TraverseLambdaExpr(clang::LambdaExpr* lambda) {
+    check_captures(lambda);
+    return RecursiveASTVisitor::TraverseLambdaExpr(lambda);
+  }
+
+private:
+  unsigned region_of(clang::SourceLocation location) const { return places_.find(location).region; }
+
+  void error(clang::SourceLocation location, llvm::StringRef message) {
+    unsigned id = diagnostics_.getCustomDiagID(clang::DiagnosticsEngine::Error, "%0");
+    diagnostics_.Report(location, id) << message;
+  }
+
+  void check(clang::Stmt* statement) {
+    using namespace clang;
+    if (auto* call = llvm::dyn_cast<CallExpr>(statement)) check_marker(call);
+    unsigned region = region_of(statement->getBeginLoc());
+    if (auto* label = llvm::dyn_cast<GotoStmt>(statement)) {
+      unsigned target = region_of(label->getLabel()->getLocation());
+      if (target != region && region != 0)
+        error(label->getGotoLoc(), "'goto' leaves a debug region; a region must end at its rdb_end");
+      else if (target != region)
+        error(label->getGotoLoc(), "'goto' enters a debug region; a region must be entered at its rdb_begin");
+      return;
+    }
+    if (auto* label = llvm::dyn_cast<SwitchCase>(statement)) {
+      if (region != 0 && region_of(switch_around()) != region)
+        error(label->getKeywordLoc(), "a case label inside a debug region belongs to a switch outside it");
+      return;
+    }
+    if (region == 0) return;
+    if (auto* leaving = llvm::dyn_cast<ReturnStmt>(statement)) {
+      if (!inside_own_lambda(region))
+        error(leaving->getReturnLoc(), "'return' leaves a debug region; a region must end at its rdb_end");
+    } else if (llvm::isa<CoreturnStmt, CoawaitExpr, CoyieldExpr>(statement)) {
+      error(statement->getBeginLoc(), "a debug region cannot suspend or end the coroutine it stands in");
+    } else if (auto* jump = llvm::dyn_cast<BreakStmt>(statement)) {
+      if (!jump_stays_inside(region, /*is_break=*/true))
+        error(jump->getBeginLoc(), "'break' leaves a debug region; a region must end at its rdb_end");
+    } else if (auto* again = llvm::dyn_cast<ContinueStmt>(statement)) {
+      if (!jump_stays_inside(region, /*is_break=*/false))
+        error(again->getBeginLoc(), "'continue' leaves a debug region; a region must end at its rdb_end");
+    } else if (llvm::isa<IndirectGotoStmt>(statement)) {
+      error(statement->getBeginLoc(), "a computed goto may leave the debug region; use a switch instead");
+    } else if (auto* binary = llvm::dyn_cast<BinaryOperator>(statement)) {
+      if (binary->isAssignmentOp()) check_write(binary->getLHS(), region, binary->getOperatorLoc());
+    } else if (auto* unary = llvm::dyn_cast<UnaryOperator>(statement)) {
+      if (unary->isIncrementDecrementOp()) check_write(unary->getSubExpr(), region, unary->getOperatorLoc());
+    }
+  }
+
+  // The region's begin marker: what stands around the region's own statement must be a block.
+  void check_marker(clang::CallExpr* call) {
+    using namespace clang;
+    if (call->getBuiltinCallee() != Builtin::BI__builtin_annotation || call->getNumArgs() != 2) return;
+    auto* text = llvm::dyn_cast<StringLiteral>(call->getArg(1)->IgnoreParenImpCasts());
+    if (!text || text->getString() != "rdb.enter") return;
+    unsigned region = region_of(call->getBeginLoc());
+    const Stmt* inner = call;
+    for (auto outer = around_.rbegin(); outer != around_.rend(); ++outer) {
+      bool own = region_of((*outer)->getBeginLoc()) == region;
+      if (!own && llvm::isa<CompoundStmt, SwitchCase, LabelStmt, AttributedStmt>(*outer)) {
+        if (llvm::isa<CompoundStmt>(*outer)) return;
+        continue; // a label of the program in front of the region
+      }
+      if (!own) {
+        error(call->getBeginLoc(),
+              "a debug region cannot be the sole body of a statement; put braces around it");
+        return;
+      }
+      inner = *outer;
+    }
+    (void)inner;
+  }
+
+  clang::SourceLocation switch_around() const {
+    for (auto outer = around_.rbegin(); outer != around_.rend(); ++outer)
+      if (llvm::isa<clang::SwitchStmt>(*outer)) return (*outer)->getBeginLoc();
+    return {};
+  }
+
+  bool inside_own_lambda(unsigned region) const {
+    for (auto outer = around_.rbegin(); outer != around_.rend(); ++outer)
+      if (llvm::isa<clang::LambdaExpr>(*outer)) return region_of((*outer)->getBeginLoc()) == region;
+    return false;
+  }
+
+  bool jump_stays_inside(unsigned region, bool is_break) const {
+    using namespace clang;
+    for (auto outer = around_.rbegin(); outer != around_.rend(); ++outer) {
+      bool target = llvm::isa<ForStmt, WhileStmt, DoStmt, CXXForRangeStmt>(*outer) ||
+                    (is_break && llvm::isa<SwitchStmt>(*outer));
+      if (target) return region_of((*outer)->getBeginLoc()) == region;
+    }
+    return false;
+  }
+
+  void check_write(clang::Expr* target, unsigned region, clang::SourceLocation at) {
+    using namespace clang;
+    // Down to the variable, as long as every step stays inside its own memory.
+    for (;;) {
+      target = target->IgnoreParenCasts();
+      if (auto* member = llvm::dyn_cast<MemberExpr>(target)) {
+        if (llvm::isa<CXXThisExpr>(member->getBase()->IgnoreParenCasts()) &&
+            region_of(this_owner_location()) != region)
+          return write_error(at, member->getMemberDecl()->getName());
+        if (member->isArrow()) return;
+        target = member->getBase();
+      } else if (auto* element = llvm::dyn_cast<ArraySubscriptExpr>(target)) {
+        target = element->getBase()->IgnoreParenCasts();
+        if (!target->getType()->isArrayType()) return;
+      } else {
+        break;
+      }
+    }
+    auto* reference = llvm::dyn_cast<DeclRefExpr>(target);
+    if (!reference) return;
+    auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
+    if (!variable || variable->getName().starts_with("__rdb_")) return;
+    for (const auto* attribute : variable->specific_attrs<AnnotateAttr>())
+      if (attribute->getAnnotation() == "rdb") return;
+    if (region_of(variable->getLocation()) != 0) return; // of this or another region, or debug-only
+    write_error(at, variable->getName());
+  }
+
+  clang::SourceLocation this_owner_location() const {
+    for (auto outer = around_.rbegin(); outer != around_.rend(); ++outer)
+      if (llvm::isa<clang::LambdaExpr>(*outer)) return (*outer)->getBeginLoc();
+    return {};
+  }
+
+  void write_error(clang::SourceLocation at, llvm::StringRef name) {
+    error(at, ("a debug region cannot write to '" + name +
+               "', a variable of the program; copy it to a variable of the region")
+                  .str());
+  }
+
+  // Captures that only a region needs would give the program's closure a member it does not have.
+  void check_captures(clang::LambdaExpr* lambda) {
+    if (region_of(lambda->getBeginLoc()) != 0) return;
+    for (const auto& capture : lambda->captures()) {
+      if (!capture.isImplicit()) continue;
+      unsigned region = region_of(capture.getLocation());
+      if (region == 0) continue;
+      // Found in a region first; clang keeps the first use, and a later one by the program would be no help
+      // in knowing the closure's layout.
+      error(capture.getLocation(),
+            capture.capturesVariable()
+                ? ("the program's lambda does not capture '" + capture.getCapturedVar()->getName() +
+                   "' here; capture it explicitly or use it before the region")
+                      .str()
+                : std::string("the program's lambda does not capture 'this' before the region"));
+    }
+  }
+
+  const Places& places_;
+  clang::DiagnosticsEngine& diagnostics_;
+  std::vector<clang::Stmt*> around_;
+};
+
+} // namespace
+
+void check_region_rules(clang::FunctionDecl& function, const Places& places,
+                        clang::DiagnosticsEngine& diagnostics) {
+  RuleVisitor(places, diagnostics).TraverseStmt(function.getBody());
+}
+
+} // namespace rdb::extractor
