@@ -10,6 +10,7 @@
 #include "llvm/IR/DIBuilder.h"
 #include "llvm/IR/DebugProgramInstruction.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 
 #include <optional>
@@ -193,6 +194,25 @@ void Placement::after_optimisation(Module& module) {
             pieces.push_back({piece, record});
             covered += piece.size;
           }
+        // A record that names something computed from the variable is not to be believed.
+        std::erase_if(pieces, [&](const auto& entry) {
+          std::vector<Value*> values;
+          for (Value* value : entry.second->location_ops()) {
+            values.push_back(value);
+            if (auto* phi = dyn_cast<PHINode>(value))
+              values.insert(values.end(), phi->op_begin(), phi->op_end());
+          }
+          for (Value* value : values) {
+            auto* instruction = dyn_cast<Instruction>(value);
+            const DILocation* at_value = instruction ? instruction->getDebugLoc().get() : nullptr;
+            if (at_value && at_value->getInlinedAt() == inlined_at &&
+                at_value->getScope()->getSubprogram() == scope &&
+                derived_[entry.first.variable].contains(at_value->getLine()) &&
+                entry.second->getExpression()->getElements().empty())
+              return true;
+          }
+          return false;
+        });
         if (pieces.empty()) {
           frozen.known[position] = {unavailable(variable.size, "optimised out")};
           continue;

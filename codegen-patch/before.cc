@@ -123,13 +123,18 @@ public:
   }
 
   // One record per variable and function, shared by the regions that use it.
-  void add_variable(Function& host, Value& address, const Variable& variable) {
-    if (!declared_.insert(&address).second) return;
+  DILocalVariable* add_variable(Function& host, Value& address, const Variable& variable) {
+    if (!declared_.insert(&address).second) return nullptr;
     DISubprogram* subprogram = host.getSubprogram();
     DIType* type =
         builder_.createBasicType("bytes", std::max<uint64_t>(variable.size, 1) * 8, dwarf::DW_ATE_unsigned);
-    DILocalVariable* local = builder_.createAutoVariable(subprogram, variable_record_name(variable), file_, 1,
-                                                         type, /*AlwaysPreserve=*/true);
+    // The line of the variable is the ordinal of its stack slot, by which writes to it are known; an
+    // artificial one is one to which pointers exist.
+    auto* home = dyn_cast<Instruction>(&address);
+    unsigned slot_ordinal = home ? home->getDebugLoc().getLine() : 0;
+    DILocalVariable* local = builder_.createAutoVariable(
+        subprogram, variable_record_name(variable), file_, slot_ordinal, type, /*AlwaysPreserve=*/true,
+        slot_escapes(address) ? DINode::FlagArtificial : DINode::FlagZero);
     DILocation* at = DILocation::get(module_.getContext(), 1, 0, subprogram);
     BasicBlock& entry = host.getEntryBlock();
     DIExpression* plain = builder_.createExpression();
@@ -141,16 +146,17 @@ public:
         insert_in_entry(entry, DbgVariableRecord::createDVRDeclare(slot, local, behind, at));
       else
         insert_in_entry(entry, DbgVariableRecord::createDbgVariableRecord(parameter, local, behind, at));
-      return;
+      return local;
     }
     auto* slot = dyn_cast<AllocaInst>(&address);
     if (slot && !slot->isStaticAlloca()) {
       // A variable-length array: its address is a value like any other.
       auto* record = DbgVariableRecord::createDbgVariableRecord(slot, local, behind, at);
       slot->getParent()->insertDbgRecordAfter(record, slot);
-      return;
+      return local;
     }
     insert_in_entry(entry, DbgVariableRecord::createDVRDeclare(&address, local, plain, at));
+    return local;
   }
 
   void finish() { builder_.finalize(); }
@@ -187,6 +193,24 @@ std::string variable_record_name(const Variable& variable) {
   return fmt::format("rdb.var.{}.{}", variable.key, variable.ordinal);
 }
 
+// Ordinals of the instructions that use the variable's value and whose result is not itself stored to it.
+static std::set<unsigned> derived_from(Value& address) {
+  std::set<unsigned> result;
+  std::set<unsigned> stored;
+  for (User* user : address.users()) {
+    if (auto* load = dyn_cast<LoadInst>(user))
+      for (User* next : load->users())
+        if (auto* instruction = dyn_cast<Instruction>(next))
+          result.insert(instruction->getDebugLoc().getLine());
+    if (auto* store = dyn_cast<StoreInst>(user))
+      if (auto* value = dyn_cast<Instruction>(store->getValueOperand()))
+        stored.insert(value->getDebugLoc().getLine());
+  }
+  for (unsigned ordinal : stored)
+    result.erase(ordinal);
+  return result;
+}
+
 void Placement::before_optimisation(Module& module) {
   Hosts hosts(extraction_, module);
   Recorder recorder(module, optimised_);
@@ -205,7 +229,8 @@ void Placement::before_optimisation(Module& module) {
       if (records_ == Records::kNone) continue;
       for (const Variable& variable : debug.variables)
         if (auto found = addresses.find({variable.key, variable.ordinal}); found != addresses.end())
-          recorder.add_variable(function, *found->second, variable);
+          if (DILocalVariable* local = recorder.add_variable(function, *found->second, variable))
+            derived_[local] = derived_from(*found->second);
     }
   }
   extractor::erase_annotations(module);

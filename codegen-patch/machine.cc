@@ -18,9 +18,11 @@
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Function.h"
 #include "llvm/MC/MCContext.h"
 #include "llvm/Target/RegisterTargetPassConfigCallback.h"
 
+#include <optional>
 #include <set>
 
 namespace rdb::codegen {
@@ -182,6 +184,16 @@ bool needs_frame(const descriptors::Part& part, const MachineFunction& function)
   });
 }
 
+// The ordinal of a variable's stack slot, and whether pointers to it exist.
+std::optional<std::pair<unsigned, bool>>
+slot_of(const MachineFunction& function, const extractor::Variable& variable, const DISubprogram* scope) {
+  std::string name = variable_record_name(variable);
+  for (const auto& slot : function.getInStackSlotVariableDbgInfo())
+    if (slot.Var->getName() == name && slot.Var->getScope() == scope && slot.Var->getLine() != 0)
+      return std::pair(slot.Var->getLine(), slot.Var->isArtificial());
+  return std::nullopt;
+}
+
 } // namespace
 
 Placement::Placement(const extractor::Extraction& extraction, bool optimised, Records records)
@@ -196,6 +208,56 @@ Placement::Placement(const extractor::Extraction& extraction, bool optimised, Re
 
 Placement::~Placement() {
   current_placement = nullptr;
+}
+
+// Takes back what may be stale. False if the region reads memory in a way that no argument stands for.
+bool Placement::apply_staleness(const MachineInstr& label, Instance& instance) const {
+  const extractor::DebugFunction& debug = extraction_.functions[instance.function];
+  bool reads_memory = debug.reads_memory || !debug.globals_read.empty();
+  for (size_t i = 0; i < debug.variables.size(); ++i) {
+    reads_memory |= debug.variables[i].dereferenced;
+    for (const descriptors::Part& part : instance.arguments[i])
+      reads_memory |= part.cls == descriptors::Class::kStack || part.cls == descriptors::Class::kAddress;
+  }
+  if (!reads_memory) return true;
+  std::vector<Target> stale = order_.stale_at(label);
+  // Callers leave out writes to memory that this function is known not to read; a region would read it.
+  const Function& code = label.getMF()->getFunction();
+  bool unread = !isRefSet(code.getMemoryEffects().getModRef());
+  for (const Argument& parameter : code.args())
+    unread |= parameter.hasAttribute(Attribute::WriteOnly) || parameter.hasAttribute(Attribute::ReadNone) ||
+              parameter.hasAttribute(Attribute::Initializes);
+  if (unread) stale.push_back({});
+  if (stale.empty()) return true;
+  bool outside = false; // memory that pointers lead to
+  std::set<std::string> globals;
+  std::set<unsigned> slots;
+  for (const Target& target : stale) {
+    if (target.kind == Target::Kind::kVariable) slots.insert(target.slot);
+    if (target.kind == Target::Kind::kGlobal) globals.insert(target.global);
+    outside |= target.kind != Target::Kind::kVariable || target.escapes;
+  }
+  bool unknown = any_of(stale, [](const Target& target) { return target.kind == Target::Kind::kUnknown; });
+  if (debug.reads_memory && outside) return false;
+  for (const std::string& global : debug.globals_read)
+    if (unknown || globals.contains(global)) return false;
+  const auto* scope = cast<DISubprogram>(label.getDebugLabel()->getScope());
+  for (size_t i = 0; i < debug.variables.size(); ++i) {
+    const extractor::Variable& variable = debug.variables[i];
+    bool bad = variable.dereferenced && outside;
+    const char* reason = "stale: a write to memory that it leads to is not in its place here";
+    for (const descriptors::Part& part : instance.arguments[i]) {
+      if (part.cls != descriptors::Class::kStack && part.cls != descriptors::Class::kAddress) continue;
+      // Its own memory: which slot is it, and do pointers lead to it?
+      auto home = slot_of(*label.getMF(), variable, scope);
+      if (!home || slots.contains(home->first) || (home->second && unknown)) {
+        bad = true;
+        reason = "stale: a write to it is not in its place here";
+      }
+    }
+    if (bad) instance.arguments[i] = {unavailable(variable.size, reason)};
+  }
+  return true;
 }
 
 void Placement::on_machine_function(MachineFunction& function) {
@@ -253,6 +315,16 @@ void Placement::on_machine_function(MachineFunction& function) {
       for (const descriptors::Part& part : parts)
         covered += part.size;
       if (covered < variable.size) parts = {unavailable(variable.size, "only a part of it is known here")};
+    }
+    if (optimised_ && order_.lost_recursion(*label)) {
+      lost_.push_back({frozen.function, "the optimiser turned a recursion around it into a loop"});
+      frozen.placed = true;
+      continue;
+    }
+    if (optimised_ && !apply_staleness(*label, instance)) {
+      lost_.push_back({frozen.function, "memory that it reads may be stale there"});
+      frozen.placed = true;
+      continue;
     }
     MCSymbol* symbol = function.getContext().getOrCreateSymbol(instance.label);
     BuildMI(*spot.instruction->getParent(), spot.instruction->getIterator(), DebugLoc(),

@@ -11,6 +11,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ namespace llvm {
 class DILocation;
 class DILocalVariable;
 class MachineFunction;
+class MachineInstr;
 class Module;
 class PassBuilder;
 class RegisterTargetPassConfigCallback;
@@ -59,6 +61,7 @@ private:
   void before_optimisation(llvm::Module& module);
   void after_optimisation(llvm::Module& module);
   void on_machine_function(llvm::MachineFunction& function);
+  bool apply_staleness(const llvm::MachineInstr& label, Instance& instance) const;
 
   // An instance between the end of optimisation and machine code.
   struct Frozen {
@@ -76,6 +79,9 @@ private:
   std::vector<Instance> instances_;
   std::vector<Lost> lost_;
   EventOrder order_;
+  // Instructions, by ordinal, that compute something else from a variable: if a record of the variable names
+  // one, the compiler got it wrong (it does when it moves an operation into a phi).
+  std::map<const llvm::DILocalVariable*, std::set<unsigned>> derived_;
   std::unique_ptr<llvm::RegisterTargetPassConfigCallback> callback_;
 };
 

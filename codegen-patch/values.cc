@@ -15,6 +15,7 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace rdb::codegen {
@@ -67,6 +68,11 @@ public:
     const DIExpression& expression = *record_.getDebugExpression();
     bool list = record_.isDebugValueList();
     if (!list) push_operand(record_.getDebugOperand(0));
+    size_t pushed = steps.size();
+    if (list)
+      if (auto simple = expression.expr_ops();
+          simple.begin() != simple.end() && simple.begin()->getOp() == dwarf::DW_OP_LLVM_arg)
+        pushed = 2; // at most: the register and its width
     auto operations = expression.expr_ops();
     for (auto operation = operations.begin(); operation != operations.end(); ++operation) {
       bool last = true;
@@ -78,7 +84,7 @@ public:
       if (implicit || memory) throw Unknown{"its place is too indirect"};
       memory = true;
     }
-    bool computed = steps.size() > 1;
+    bool computed = steps.size() > std::max<size_t>(pushed, 1);
     if (computed && !memory && !implicit) throw Unknown{"its place is ambiguous"};
   }
 
@@ -236,8 +242,12 @@ Part part_of_record(const MachineInstr& record, uint64_t size) {
   try {
     // A register or constant as it is.
     auto elements = record.getDebugExpression()->getElements();
+    if (record.isDebugValueList() && record.getNumDebugOperands() == 1 && elements.size() >= 2 &&
+        elements[0] == dwarf::DW_OP_LLVM_arg)
+      elements = elements.drop_front(2);
     bool plain = elements.empty() || elements[0] == dwarf::DW_OP_LLVM_fragment;
-    if (!record.isDebugValueList() && !record.isIndirectDebugValue() && plain) {
+    bool single = !record.isDebugValueList() || record.getNumDebugOperands() == 1;
+    if (single && !record.isIndirectDebugValue() && plain) {
       const MachineOperand& operand = record.getDebugOperand(0);
       if (operand.isReg()) {
         auto reg = machine_register(operand.getReg().asMCReg(), registers);

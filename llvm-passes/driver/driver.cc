@@ -5,6 +5,7 @@
 #include "llvm-passes/driver/driver.h"
 
 #include "llvm-passes/driver/unit.h"
+#include "llvm-passes/link/link.h"
 #include "rdbtool/base/error.h"
 
 #include "clang/Basic/Diagnostic.h"
@@ -97,6 +98,32 @@ private:
   const Installation& installation_;
 };
 
+// A link: the linker first, then the bundle, if the objects carry debug code.
+class LinkJob : public clang::driver::Command {
+public:
+  LinkJob(const clang::driver::Command& job, std::string output) : Command(job), output_(std::move(output)) {}
+
+  int Execute(llvm::ArrayRef<std::optional<llvm::StringRef>> redirects, std::string* message,
+              bool* failed) const override {
+    int status = Command::Execute(redirects, message, failed);
+    if (status != 0) return status;
+    std::vector<std::string> command{getExecutable()};
+    for (const char* argument : getArguments())
+      command.push_back(argument);
+    try {
+      return after_link(command, output_);
+    } catch (const Bug& error) {
+      fmt::print(stderr, "rdb-clang: bug in rdb, please report: {}\n", error.what());
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "rdb-clang: error: {}\n", error.what());
+    }
+    return 1;
+  }
+
+private:
+  std::string output_;
+};
+
 bool is_cc1(const clang::driver::Command& job) {
   const auto& arguments = job.getArguments();
   return llvm::StringRef(job.getCreator().getName()) == "clang" && !arguments.empty() &&
@@ -108,6 +135,8 @@ void replace_jobs(clang::driver::Compilation& compilation, const Installation& i
   for (const auto& job : compilation.getJobs())
     if (is_cc1(job))
       jobs.push_back(std::make_unique<CompileJob>(job, installation));
+    else if (job.getCreator().isLinkJob() && job.getOutputFilenames().size() == 1)
+      jobs.push_back(std::make_unique<LinkJob>(job, job.getOutputFilenames()[0]));
     else
       jobs.push_back(std::make_unique<clang::driver::Command>(job));
   auto& list = compilation.getJobs();

@@ -63,7 +63,8 @@ bool execute(clang::CompilerInstance& compiler, const FrontendRun& run) {
     llvm::cl::ParseCommandLineOptions(static_cast<int>(options.size()), options.data());
   }
   auto action = run.action(compiler);
-  bool ok = compiler.ExecuteAction(*action);
+  // Not only by the client's count: a client may choose not to count.
+  bool ok = compiler.ExecuteAction(*action) && !compiler.getDiagnostics().hasErrorOccurred();
   llvm::BuryPointer(std::move(action));
   return ok;
 }

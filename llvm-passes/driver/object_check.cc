@@ -56,13 +56,18 @@ ObjectFile::ObjectFile(const std::string& path) {
     if (section.sh_type != llvm::ELF::SHT_RELA) continue;
     for (const auto& relocation : must(file.relas(section))) {
       const ObjectSymbol& target = symbols_[relocation.getSymbol(false)];
+      // Names of local data (.L.str.3) are the compiler's own and depend on what else it named.
+      bool by_place = target.is_local && !target.is_function && target.place.section != 0;
+      std::string name =
+          by_place ? fmt::format("{}+{}", names[target.place.section], target.place.offset) : target.name;
       relocations_[section.sh_info].push_back(
-          {relocation.r_offset, fmt::format("{} {} {}", relocation.getType(false), target.name,
+          {relocation.r_offset, fmt::format("{} {} {}", relocation.getType(false), name,
                                             static_cast<int64_t>(relocation.r_addend))});
     }
   }
   for (auto& list : relocations_)
-    std::ranges::stable_sort(list, {}, &Relocation::offset);
+    std::ranges::sort(list, {},
+                      [](const Relocation& r) { return std::pair(r.offset, std::string_view(r.text)); });
 }
 
 const ObjectSymbol* ObjectFile::find(const std::string& name, bool function) const {
@@ -82,8 +87,7 @@ std::string ObjectFile::function_image(const ObjectSymbol& function) const {
   return image;
 }
 
-ObjectCheck::ObjectCheck(const ObjectFile& program, const ObjectFile& descriptor)
-    : program_(program), descriptor_(descriptor) {
+ObjectCheck::ObjectCheck(const ObjectFile& program, const ObjectFile& descriptor) : descriptor_(descriptor) {
   // Statics may share a name: then they come in the same order in both.
   std::map<std::string, std::vector<const ObjectSymbol*>> by_name;
   for (const ObjectSymbol& symbol : program.symbols())

@@ -56,7 +56,6 @@ public:
   std::optional<ObjectPlace> program_place(const std::string& label) const;
 
 private:
-  const ObjectFile& program_;
   const ObjectFile& descriptor_;
   std::set<std::string> different_;
   std::map<const ObjectSymbol*, const ObjectSymbol*> program_function_;

@@ -11,8 +11,10 @@
 #include "llvm-passes/extractor/debug_module.h"
 #include "llvm-passes/extractor/declarations.h"
 #include "llvm-passes/extractor/outline.h"
+#include "llvm-passes/extractor/region_rules.h"
 #include "rdbtool/base/error.h"
 
+#include "clang/Basic/SourceManager.h"
 #include "clang/CodeGen/CodeGenAction.h"
 #include "clang/Frontend/CompilerInstance.h"
 #include "clang/Frontend/MultiplexConsumer.h"
@@ -165,12 +167,40 @@ void make_quiet(clang::CompilerInstance& compiler, const std::string& output) {
   code.DiscardValueNames = false;
 }
 
+// Swallows the messages of an attempt and keeps the names that it did not know, with the region they are in.
+class UnknownNames : public clang::DiagnosticConsumer {
+public:
+  explicit UnknownNames(const RegionFiles& files) : files_(files) {}
+  const std::vector<std::pair<std::string, unsigned>>& found() const { return found_; }
+  bool IncludeInDiagnosticCounts() const override { return false; }
+
+  void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) override {
+    DiagnosticConsumer::HandleDiagnostic(level, info);
+    if (level < clang::DiagnosticsEngine::Error || !info.hasSourceManager()) return;
+    llvm::SmallString<256> text;
+    info.FormatDiagnostic(text);
+    llvm::StringRef message = text;
+    if (!message.contains("undeclared")) return;
+    message = message.substr(message.find('\'') + 1);
+    unsigned region =
+        extractor::Places(files_, info.getSourceManager(), ViewKind::kModule).find(info.getLocation()).region;
+    if (region != 0) found_.push_back({message.substr(0, message.find('\'')).str(), region});
+  }
+
+private:
+  const RegionFiles& files_;
+  std::vector<std::pair<std::string, unsigned>> found_;
+};
+
 class UnitCompile {
 public:
   UnitCompile(llvm::ArrayRef<const char*> arguments, const char* program, const UnitOptions& options)
       : arguments_(arguments), program_(program), options_(options), files_(options.header_directory) {}
 
   int run() {
+    // Mistakes with markers first: without them removed, clang's words would only confuse. The input is last.
+    if (!arguments_.empty()) (void)files_.file_system(ViewKind::kStripped)->status(arguments_.back());
+    if (report_text_errors()) return 1;
     if (!compile_program()) return 1;
     if (files_.empty()) return 0;
     if (report_text_errors()) return 1;
@@ -228,7 +258,38 @@ private:
     if (facts_.precompiled) limit("{}: a precompiled header or module cannot contain debug regions", path);
   }
 
+  // Regions are compiled as blocks of their own. If one names a variable that an earlier region declares,
+  // that region is left open, so that its variables last. A last, loud attempt shows what is wrong.
   bool compile_debug_code(const ObjectFile& program, const std::string& output) {
+    std::set<unsigned> open;
+    for (;;) {
+      auto unknown = std::make_unique<UnknownNames>(files_);
+      if (try_debug_code(program, output, unknown.get())) return true;
+      bool changed = false;
+      for (const auto& [name, region] : unknown->found())
+        for (unsigned earlier = 1; earlier < region; ++earlier)
+          if (mentions(earlier, name)) changed |= open.insert(earlier).second;
+      if (!changed) return try_debug_code(program, output, nullptr);
+      files_.set_open_regions(open);
+    }
+  }
+
+  bool mentions(unsigned region, const std::string& name) const {
+    auto place = files_.find_region(region);
+    if (!place || place->region->kind != source::RegionKind::kBody) return false;
+    llvm::SmallVector<llvm::StringRef, 0> lines;
+    llvm::StringRef(place->file->text).split(lines, '\n');
+    auto is_word = [](char c) { return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+    for (unsigned i = place->region->begin_line; i < place->region->end_line; ++i)
+      for (size_t at = lines[i].find(name); at != llvm::StringRef::npos; at = lines[i].find(name, at + 1))
+        if ((at == 0 || !is_word(lines[i][at - 1])) &&
+            (at + name.size() == lines[i].size() || !is_word(lines[i][at + name.size()])))
+          return true;
+    return false;
+  }
+
+  bool try_debug_code(const ObjectFile& program, const std::string& output, UnknownNames* unknown) {
+    extraction_ = {};
     extraction_.unit = fmt::format(
         "{:016x}", llvm::xxh3_64bits(fmt::format("{}\n{}\n{}", facts_.source, directory(), facts_.output)));
     extractor::ProgramSymbols symbols;
@@ -245,6 +306,7 @@ private:
     run.arguments = arguments;
     run.configure = [&](clang::CompilerInstance& compiler) {
       make_quiet(compiler, output);
+      if (unknown) compiler.getDiagnostics().setClient(unknown, /*ShouldOwnClient=*/false);
       auto& code = compiler.getCodeGenOpts();
       auto& language = compiler.getLangOpts();
       compiler.getPreprocessorOpts().addMacroDef("__RDB_CLANG__=1");

@@ -3,6 +3,7 @@
 
 #include "descriptors/descriptor.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
 #include <map>
@@ -166,11 +167,37 @@ private:
       record.type = variable.type;
       record.size = variable.size;
       record.align = variable.align;
-      record.parts = instance.arguments[position];
+      record.parts = whole(instance.arguments[position], variable.size);
       for (descriptors::Part& part : record.parts)
         if (part.cls == descriptors::Class::kActivation) part.activation = activations[position];
       out_.arguments.push_back(record);
     }
+  }
+
+  // The parts in their order, if they are the whole variable; a variable is available altogether or not at
+  // all.
+  static std::vector<descriptors::Part> whole(std::vector<descriptors::Part> parts, uint64_t size) {
+    std::ranges::sort(parts, {}, &descriptors::Part::offset);
+    if (parts.size() == 1) {
+      parts[0].offset = 0;
+      parts[0].size = size;
+      return parts;
+    }
+    uint64_t covered = 0;
+    std::string reason;
+    for (const descriptors::Part& part : parts) {
+      if (part.cls == descriptors::Class::kUnavailable)
+        reason = part.reason;
+      else if (part.cls == descriptors::Class::kActivation || part.offset != covered)
+        reason = "only a part of it is known here";
+      covered += part.size;
+    }
+    if (covered != size && reason.empty()) reason = "only a part of it is known here";
+    if (reason.empty()) return parts;
+    descriptors::Part none;
+    none.size = size;
+    none.reason = reason;
+    return {none};
   }
 
   // Regions that never came to code: preprocessed out, or in a template that nobody uses.

@@ -67,6 +67,12 @@ public:
   bool shouldVisitLambdaBody() const { return true; }
   bool shouldVisitImplicitCode() const { return false; }
 
+  // A structured binding may have a variable of its own behind it, which no walk comes across.
+  bool VisitBindingDecl(clang::BindingDecl* binding) {
+    if (clang::VarDecl* holder = binding->getHoldingVar()) VisitVarDecl(holder);
+    return true;
+  }
+
   bool VisitVarDecl(clang::VarDecl* variable) {
     Place place = places_.find(variable->getLocation());
     if (!place.file) return true;

@@ -7,6 +7,7 @@
 
 #include "llvm-passes/extractor/declarations.h"
 #include "llvm-passes/extractor/markers.h"
+#include "llvm-passes/link/private_names.h"
 
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/IRBuilder.h"
@@ -16,6 +17,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/Local.h"
 
 #include <fmt/format.h>
 #include <map>
@@ -83,6 +85,7 @@ public:
   void run() {
     clone();
     cut();
+    cut_cleanups();
     try {
       resolve_outside_values();
     } catch (const std::runtime_error& error) {
@@ -161,6 +164,21 @@ private:
     }
   }
 
+  // A region without its own catch-all (its variables are shared) must not run into the host's cleanups.
+  void cut_cleanups() {
+    bool guarded = false;
+    for (const Marker& marker : find_markers(host_))
+      guarded |= marker.what == "escape" && marker.region == enter_.region;
+    if (guarded) return;
+    std::vector<InvokeInst*> invokes;
+    for (Instruction& instruction : instructions(*function_))
+      if (auto* invoke = dyn_cast<InvokeInst>(&instruction))
+        if (auto* pad = invoke->getLandingPadInst(); pad->isCleanup() && pad->getNumClauses() == 0)
+          invokes.push_back(invoke);
+    for (InvokeInst* invoke : invokes)
+      changeToCall(invoke);
+  }
+
   void resolve_outside_values() {
     std::set<BasicBlock*> inside;
     std::vector<BasicBlock*> work{entry_};
@@ -213,6 +231,12 @@ private:
         return argument(original, {Variable::Kind::kActivation, "debug|" + value->getName().str(), 0,
                                    value->getName().str(), ""});
       // A variable or temporary of the region, or a slot of the exception machinery: the copy has its own.
+      // Anything that the program uses too would be left without its value.
+      bool machinery = any_of(std::initializer_list<StringRef>{"exn.slot", "ehselector.slot", "cleanup.dest"},
+                              [&](StringRef name) { return slot->getName().starts_with(name); });
+      if (!machinery && !is_own(*original))
+        throw std::runtime_error(
+            fmt::format("it uses '{}', which has no name in the source", describe(value)));
       if (!isa<ConstantInt>(slot->getArraySize()))
         throw std::runtime_error("it uses a variable-length temporary of the program");
       Instruction* copy = slot->clone();
@@ -238,6 +262,15 @@ private:
       if (auto* operand = dyn_cast<Instruction>(use.get())) use.set(resolve(operand));
     copy->insertBefore(entry_->getTerminator()->getIterator());
     return copy;
+  }
+
+  // Is this stack slot of the host used by the region alone?
+  bool is_own(Value& slot) {
+    if (inside_.empty()) inside_ = region_instructions(enter_, enter_.region);
+    return all_of(slot.users(), [&](User* user) {
+      auto* call = dyn_cast<IntrinsicInst>(user);
+      return inside_.contains(cast<Instruction>(user)) || (call && call->isLifetimeStartOrEnd());
+    });
   }
 
   static std::string describe(Instruction* value) {
@@ -276,15 +309,49 @@ private:
   void note_dereferences() {
     for (size_t i = 0; i < argument_values_.size(); ++i)
       result_.variables[i].dereferenced = leads_to_memory(argument_values_[i]);
-    for (Instruction& instruction : instructions(*function_)) {
-      if (auto* call = dyn_cast<CallBase>(&instruction); call && !isa<IntrinsicInst>(call)) {
+    std::set<Function*> seen;
+    note_reads(*function_, seen);
+  }
+
+  // Memory that code reads by name, and calls into the program, from where anything may be read. What is
+  // handed to a call as a pointer counts as dereferenced already.
+  void note_reads(Function& code, std::set<Function*>& seen) {
+    if (!seen.insert(&code).second) return;
+    for (Instruction& instruction : instructions(code)) {
+      auto* call = dyn_cast<CallBase>(&instruction);
+      if (call && !isa<IntrinsicInst>(call)) {
         Function* callee = call->getCalledFunction();
-        if (!callee || !callee->isDeclaration()) result_.reads_memory = true;
+        if (!callee || (callee->isDeclaration() && !is_library(callee->getName())))
+          result_.reads_memory = true;
+        else if (!callee->isDeclaration() && !is_library(callee->getName()))
+          note_reads(*callee, seen);
       }
       for (Value* operand : instruction.operands())
         if (auto* global = dyn_cast<GlobalVariable>(operand->stripInBoundsOffsets()))
-          if (!global->isConstant()) result_.globals_read.insert(global->getName().str());
+          if (!global->isConstant() && !is_library(global->getName()) && !is_debug_only(*global))
+            result_.globals_read.insert(global->getName().str());
     }
+  }
+
+  // Of the C or C++ library: it reads what it is handed.
+  static bool is_library(StringRef name) {
+    for (StringRef prefix :
+         {"_ZNSt", "_ZNKSt", "_ZSt", "_ZNSo", "_ZNSi", "_ZNKSo", "_ZNSs", "_ZdlPv", "_Znwm", "_Znam",
+          "_ZdaPv", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx", "__cxa_", "__gxx", "_Unwind", "__clang_call"})
+      if (name.starts_with(prefix)) return true;
+    for (std::string_view own : link::kPrivateNames)
+      if (name == StringRef(own)) return true;
+    return false;
+  }
+
+  bool is_debug_only(GlobalVariable& variable) {
+    if (variable.getName().starts_with("__rdb_")) return true;
+    GlobalVariable* list = host_.getParent()->getNamedGlobal("llvm.global.annotations");
+    if (!list) return false;
+    for (const Use& element : cast<Constant>(list->getInitializer())->operands())
+      if (auto* entry = dyn_cast<ConstantStruct>(element.get()); entry && entry->getOperand(0) == &variable)
+        return true;
+    return false;
   }
 
   // Is a value loaded from this variable used as an address, or handed on?
@@ -330,6 +397,7 @@ private:
   std::map<Instruction*, Argument*> stand_ins_;
   std::map<Instruction*, Value*> resolved_;
   std::vector<Value*> argument_values_;
+  std::set<Instruction*> inside_; // of the host: the region's own instructions
 };
 
 // Allocas of the host that hold debug variables used by more than one region.

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Debug code sees what the source says. Its oracle is the same source with its regions compiled in: without
+optimisation the output is the same; with it, lines may be missing, but none may be wrong, extra or elsewhere."""
+import os
+import unittest
+
+from toolchain import BUILD, CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest
+
+PROGRAMS = os.path.join(SOURCE, "tests", "compiler", "programs")
+ORACLE = os.path.join(BUILD, "lib", "librdb_oracle.so")
+
+
+def first_not_in_order(lines, expected):
+    """The first of the lines that does not come in its order among the expected ones."""
+    rest = iter(expected)
+    for line in lines:
+        if not any(line == other for other in rest):
+            return line
+    return None
+
+
+class Values(CompilerTest):
+    def outputs(self, name, flags):
+        path = os.path.join(PROGRAMS, name)
+        plain, ours = (CLANGXX, RDB_CLANGXX) if name.endswith(".cc") else (CLANG, RDB_CLANG)
+        include = os.path.join(SOURCE, "runtime-libs", "include")
+        self.run_command([plain, *flags, "-w", "-DDEBUG", "-DRDB_INLINE", "-I" + include, path, "-o", "inline"])
+        self.run_command([ours, *flags, path, "-o", "prog"])
+        expected = self.run_command(["./inline"]).stdout.replace("inline", "prog")
+        got = self.run_command(["/usr/bin/env", "LD_PRELOAD=" + ORACLE, "RDB_ORACLE_BUNDLE=prog.rdb", "./prog"]).stdout
+        return expected.splitlines(), got.splitlines()
+
+    def test_without_optimisation_everything_is_there(self):
+        for name in ("basics.c", "objects.cc", "shared.c"):
+            expected, got = self.outputs(name, ["-O0"])
+            self.assertEqual(expected, got, name)
+
+    def test_with_optimisation_nothing_is_wrong(self):
+        for name in ("basics.c", "objects.cc", "stale_memory.c", "shared.c"):
+            for level in ("-O1", "-O2", "-O3", "-Os"):
+                expected, got = self.outputs(name, [level])
+                wrong = first_not_in_order(got, expected)
+                self.assertIsNone(wrong, "%s %s: %r\nexpected among:\n%s" % (name, level, wrong, "\n".join(expected)))
+
+
+if __name__ == "__main__":
+    unittest.main()
