@@ -7,6 +7,7 @@
 #include "descriptors/identity.h"
 #include "llvm-passes/link/bundle.h"
 #include "llvm-passes/link/combine.h"
+#include "llvm-passes/link/missing.h"
 #include "llvm-passes/link/module.h"
 #include "llvm-passes/link/ownership.h"
 #include "rdbtool/base/error.h"
@@ -301,10 +302,28 @@ private:
     for (const std::string& slot : slots) {
       if (auto symbol = ownership.decide(slot))
         descriptors.symbols.push_back(*symbol);
-      else
+      else if (!bind_to_nothing(live, slot, descriptors))
         complaints += "\n  " + user_of[slot] + ": " + ownership.why_not(slot);
     }
     if (!complaints.empty()) user_error("debug code uses what is not there:{}", complaints);
+  }
+
+  // A unit's own static that the optimiser removed: the regions that use it lose their places, and the slot
+  // stays empty. False if the slot is not a unit's own, or something else than regions uses it.
+  bool bind_to_nothing(const std::vector<const LinkUnit*>& live, const std::string& slot,
+                       descriptors::Descriptors& descriptors) {
+    for (const LinkUnit* unit : live) {
+      std::string own = std::string(kSlotPrefix) + unit->carried->payload.unit + "_";
+      if (!slot.starts_with(own)) continue;
+      Names users = users_of(elf::File(unit->carried->payload.debug_object), slot);
+      for (const std::string& user : users)
+        if (!user.starts_with("__rdb_fn_")) return false;
+      std::string name = slot.substr(own.size());
+      withdraw_regions(descriptors, users, "the optimiser removed or changed the static '" + name + "'");
+      empty_slots_.push_back(slot);
+      return true;
+    }
+    return false;
   }
 
   void write_bundle(const std::vector<const LinkUnit*>& live, Combined& combined) {
@@ -319,7 +338,7 @@ private:
     };
     for (const LinkUnit* unit : live)
       if (!unit->carried->payload.debug_object.empty()) add_object(unit->carried->payload.debug_object);
-    add_object(slot_object(combined.descriptors));
+    add_object(slot_object(combined.descriptors, empty_slots_));
     link_module(command_, objects, support_library_, runtime_, scratch_.path(), bundle.path("module.so"));
     for (const BundleSource& source : combined.sources)
       bundle.write(source.path, source.text);
@@ -348,6 +367,7 @@ private:
   uint64_t last_question_ = 0;
   std::map<uint64_t, std::string> tls_names_; // questions about thread-local variables
   std::multimap<uint64_t, uint64_t> answers_;
+  std::vector<std::string> empty_slots_;
   std::string support_library_;
   std::vector<std::string> runtime_;
 };

@@ -87,7 +87,7 @@ private:
 
 } // namespace
 
-std::string slot_object(const descriptors::Descriptors& descriptors) {
+std::string slot_object(const descriptors::Descriptors& descriptors, const std::vector<std::string>& empty) {
   using descriptors::Owner;
   PointerObject object;
   uint64_t functions = object.position();
@@ -107,6 +107,10 @@ std::string slot_object(const descriptors::Descriptors& descriptors) {
       object.null_pointer();
   }
   object.define(kSlotTable, slots, object.position() - slots, STV_DEFAULT);
+  for (const std::string& slot : empty) {
+    object.define(slot, object.position(), 8, STV_HIDDEN);
+    object.null_pointer();
+  }
   // What compilers pass to __cxa_atexit to name the module; crtbeginS.o would define it.
   object.define("__dso_handle", object.position(), 8, STV_HIDDEN);
   object.null_pointer();

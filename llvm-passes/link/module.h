@@ -19,7 +19,8 @@ inline constexpr std::string_view kSlotTable = "__rdb_module_slots";
 
 // An object that defines both tables and every slot; slots of private and module symbols hold their
 // addresses, the program's are zero until rdb fills them.
-std::string slot_object(const descriptors::Descriptors& descriptors);
+// `empty` slots stay zero: nothing that runs uses them.
+std::string slot_object(const descriptors::Descriptors& descriptors, const std::vector<std::string>& empty);
 
 // Links `objects` into a shared object; throws UserError with the linker's words if it cannot be done.
 void link_module(const Command& program, const std::vector<std::string>& objects,

@@ -392,6 +392,23 @@ TEST_F(LinkTest, UnknownSymbolsAreErrorsThatSayWhatToDo) {
         << "left over: " << entry.path();
 }
 
+// A static that the optimiser removed takes the regions that use it along, and no others.
+TEST_F(LinkTest, RemovedStaticsWithdrawTheirRegions) {
+  compile("a", kProgram);
+  add_payload(
+      "a", {"_Z4worki", "_ZL5inneri"}, {},
+      "extern void *__rdb_slot_a_gone; long __rdb_fn_a_1(void **a) { return *(int *)__rdb_slot_a_gone; }"
+      "long __rdb_fn_a_2(void **a) { return 2; }");
+  link("a.o");
+  Descriptors d = bundle();
+  EXPECT_EQ(d.regions[0].status, Status::kLost);
+  EXPECT_EQ(d.regions[0].reason, "the optimiser removed or changed the static 'gone'");
+  EXPECT_EQ(d.regions[1].status, Status::kComplete);
+  ASSERT_EQ(d.locations.size(), 1u);
+  EXPECT_EQ(d.locations[0].function, "_ZL5inneri");
+  EXPECT_TRUE(d.symbols.empty());
+}
+
 TEST_F(LinkTest, DebugSourcesArePartOfTheModuleOnly) {
   compile("a", kProgram);
   must("cp a.o before.o");
