@@ -23,6 +23,7 @@ namespace {
 struct RunOptions {
   bool stats = false;
   bool no_aslr = false;
+  bool lockstep = false;
   uint64_t seed = 0;
   std::string engine = "fast";
   uint64_t max_instructions = UINT64_MAX;
@@ -78,6 +79,8 @@ Action setup_run(CLI::App& app) {
   app.add_flag("--no-aslr", options->no_aslr, "Do not randomise the memory layout");
   app.add_option("--engine", options->engine, "fast, or step: one instruction at a time, as a check")
       ->check(CLI::IsMember({"fast", "blocks", "step"}));
+  app.add_flag("--lockstep", options->lockstep,
+               "Compare with one instruction at a time, all the way; slow");
   app.add_option("--max-instructions", options->max_instructions,
                  "Stop after exactly this many instructions");
   take_guest_command(app);
@@ -93,6 +96,7 @@ Action setup_run(CLI::App& app) {
                                                : std::random_device{}();
     process.machine.randomise = !options->no_aslr;
     process.machine.step_only = options->engine == "step";
+    process.machine.lockstep = options->lockstep;
     process.machine.traces = options->engine == "fast";
     process.max_instructions = options->max_instructions;
     return run_process(process, options->stats);

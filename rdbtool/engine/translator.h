@@ -41,6 +41,8 @@ public:
   bool handle_signal(int signal, siginfo_t* info, void* ucontext) override;
   const Statistics& statistics() const override;
 
+  void set_step_only(bool on) { options_.step_only = on; }
+
   const State& state() const { return state_; }
   State& state() { return state_; }
   bool has_stop(GuestAddr address) const { return stops_.count(address.value) != 0; }

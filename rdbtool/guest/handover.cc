@@ -58,6 +58,7 @@ int64_t exec_rdb(const Handover& handover) {
   content["seed"] = handover.machine.seed;
   content["randomise"] = handover.machine.randomise;
   content["step_only"] = handover.machine.step_only;
+  content["lockstep"] = handover.machine.lockstep;
   content["traces"] = handover.machine.traces;
   std::string text = content.dump();
   int fd = memfd_create("rdb", 0);
@@ -91,6 +92,7 @@ Handover receive_handover(int fd) {
     result.machine.seed = content.at("seed");
     result.machine.randomise = content.at("randomise");
     result.machine.step_only = content.at("step_only");
+    result.machine.lockstep = content.at("lockstep");
     result.machine.traces = content.at("traces");
   } catch (const json::exception& error) {
     user_error("{} is used by rdb itself, not by hand ({})", kHandoverCommand, error.what());

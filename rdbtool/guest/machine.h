@@ -19,6 +19,7 @@ struct MachineOptions {
   bool randomise = true;
   bool step_only = false;
   bool traces = true;
+  bool lockstep = false; // live runs: compare with stepping all the way
 };
 
 // How a process ended.

@@ -3,6 +3,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/guest/initial_stack.h"
+#include "rdbtool/guest/lockstep.h"
 #include "rdbtool/guest/raw_syscall.h"
 
 #include <cerrno>
@@ -79,6 +80,7 @@ Ending Process::run() {
   set_mask(inherited);
   outside_.started(*this);
 
+  Lockstep lockstep(*this);
   Next next = Next::go_on;
   while (next == Next::go_on) {
     if (pending_) {
@@ -90,7 +92,8 @@ Ending Process::run() {
       ending_ = {Ending::Kind::stopped, 0};
       return ending_;
     } else {
-      next = handle(engine().run(process_options_.max_instructions - engine().executed()));
+      uint64_t limit = process_options_.max_instructions - engine().executed();
+      next = handle(options().lockstep ? lockstep.run(limit) : engine().run(limit));
     }
   }
   outside_.ended(*this, ending_);
