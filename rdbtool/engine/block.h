@@ -6,13 +6,18 @@
 #include "rdbtool/engine/decode.h"
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
 namespace rdb::engine {
 
 struct Block;
 
-enum class Flavour : uint8_t { basic, trace, step };
+enum class Flavour : uint8_t {
+  basic,
+  trace,
+  step, // one instruction
+  unit, // straight code of which every way out leads to the host, without a charge
+};
 
 enum class ExitKind : uint8_t {
   direct,   // to a known guest address; linked when that is translated
@@ -38,7 +43,8 @@ struct Exit {
   uint8_t* resume = nullptr; // limit, hot: where to go on as if nothing happened
   bool flags_lost = false;   // the flags are garbage, and overwritten by the next guest instruction
   Block* linked = nullptr;
-  Instruction instruction; // for the kinds that the host has to carry out
+  uint32_t next_incoming = 0;               // the next exit that is linked to the same block
+  const Instruction* instruction = nullptr; // for the kinds that the host has to carry out
 };
 
 // Registers whose guest value is in a spill slot while a rewritten sequence runs.
@@ -48,6 +54,7 @@ enum Spill : uint8_t {
   kSpillRax = 2,     // in State::spill_rax
   kSpillScratch = 4, // the register named in the map entry, in State::spill_scratch
   kBudgetInRcx = 8,  // rcx holds the budget and will be stored back
+  kBudgetInRax = 16, // the same with rax
 };
 
 struct MapEntry {
@@ -67,10 +74,8 @@ struct Block {
   uint8_t* indirect_entry = nullptr; // where the indirect table goes, made when needed
   uint32_t instructions = 0;         // on the whole main path
   bool dead = false;                 // flushed; its memory stays until the whole cache goes
-  std::vector<MapEntry> map;
-  std::vector<uint32_t> exits;    // numbers of its exits
-  std::vector<uint32_t> incoming; // numbers of exits of others that are linked to it
-  std::vector<uint64_t> pages;    // guest pages it was made from
+  uint32_t incoming = 0;             // the first exit that is linked to it, 0 if none
+  std::span<const MapEntry> map;     // in order of offset
 };
 
 } // namespace rdb::engine

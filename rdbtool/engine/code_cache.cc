@@ -13,6 +13,7 @@ namespace rdb::engine {
 namespace {
 
 constexpr size_t kRoom = 256 * 1024;
+constexpr size_t kDeadBytes = 2 << 20; // less is not worth a new start
 
 uint8_t* map_host(uint64_t place, size_t size, int protection, const char* what) {
   void* memory = mmap(reinterpret_cast<void*>(place), size, protection,
@@ -56,7 +57,10 @@ void CodeCache::reset() {
   exits_.clear();
   blocks_by_pc_.clear();
   steps_by_pc_.clear();
+  units_by_pc_.clear();
   blocks_by_page_.clear();
+  arena_.clear();
+  dead_bytes_ = 0;
   std::fill_n(table_, kIndirectSlots, glue_.indirect_miss);
   exits_.push_back({.kind = ExitKind::indirect}); // kExitIndirectMiss
   exits_.push_back({});                           // kExitFault
@@ -73,7 +77,9 @@ Block* CodeCache::block_at(uint64_t address) {
 
 bool CodeCache::make_room() {
   bool counters_full = reinterpret_cast<uint8_t*>(next_counter_ + 1024) > memory_ + size_;
-  if (static_cast<size_t>(code_end_ - cursor_) < kRoom || counters_full) {
+  // Code that goes and comes again must not pile up.
+  bool mostly_dead = dead_bytes_ > kDeadBytes && dead_bytes_ > used() / 2;
+  if (static_cast<size_t>(code_end_ - cursor_) < kRoom || counters_full || mostly_dead) {
     flush_all();
     return true;
   }
@@ -94,15 +100,25 @@ Block& CodeCache::add_block(uint64_t pc, Flavour flavour) {
   return block;
 }
 
-void CodeCache::finish_block(Block& block, const Emitter& emit) {
+void CodeCache::finish_block(Block& block, const Emitter& emit, std::span<const MapEntry> map,
+                             std::span<const uint64_t> page_numbers) {
   block.end = emit.here();
   cursor_ = memory_ + ((static_cast<size_t>(block.end - memory_) + 15) & ~size_t{15});
-  for (uint64_t page : block.pages)
-    blocks_by_page_[page].push_back(&block);
-  if (block.flavour == Flavour::step)
+  block.map = {arena_.copy(map), map.size()};
+  for (uint64_t page : page_numbers)
+    blocks_by_page_.set(page, arena_.copy(PageUser{&block, blocks_by_page_.find(page)}));
+  switch (block.flavour) {
+  case Flavour::step:
     steps_by_pc_.set(block.pc, &block);
-  else
+    return;
+  case Flavour::unit:
+    units_by_pc_.set(block.pc, &block);
+    return;
+  case Flavour::basic:
+  case Flavour::trace:
     blocks_by_pc_.set(block.pc, &block);
+    return;
+  }
 }
 
 int32_t* CodeCache::new_counter(int32_t value) {
@@ -114,7 +130,6 @@ uint32_t CodeCache::add_exit(Block& block, const Exit& exit) {
   auto number = static_cast<uint32_t>(exits_.size());
   exits_.push_back(exit);
   exits_.back().block = &block;
-  block.exits.push_back(number);
   return number;
 }
 
@@ -123,7 +138,8 @@ void CodeCache::link(uint32_t exit_number, Block& target) {
   if (exit.branch == nullptr || exit.linked != nullptr || target.dead) return;
   Patch{exit.branch}.to(target.entry);
   exit.linked = &target;
-  target.incoming.push_back(exit_number);
+  exit.next_incoming = target.incoming;
+  target.incoming = exit_number;
 }
 
 uint8_t** CodeCache::table_slot(uint64_t pc) {
@@ -160,13 +176,13 @@ void CodeCache::publish_indirect(Block& block) {
 }
 
 void CodeCache::unlink(Block& block) {
-  for (uint32_t number : block.incoming) {
+  for (uint32_t number = block.incoming; number != 0;) {
     Exit& exit = exits_[number];
-    if (exit.linked != &block) continue;
     exit.linked = nullptr;
     Patch{exit.branch}.to(exit.tail);
+    number = exit.next_incoming;
   }
-  block.incoming.clear();
+  block.incoming = 0;
   uint8_t** slot = table_slot(block.pc);
   if (block.indirect_entry != nullptr && *slot == block.indirect_entry) *slot = glue_.indirect_miss;
   if (blocks_by_pc_.find(block.pc) == &block) blocks_by_pc_.set(block.pc, nullptr);
@@ -176,31 +192,32 @@ void CodeCache::kill(Block& block) {
   if (block.dead) return;
   unlink(block);
   if (steps_by_pc_.find(block.pc) == &block) steps_by_pc_.set(block.pc, nullptr);
+  if (units_by_pc_.find(block.pc) == &block) units_by_pc_.set(block.pc, nullptr);
   block.dead = true;
+  dead_bytes_ += static_cast<size_t>(block.end - block.begin);
+}
+
+void CodeCache::kill_page(uint64_t page_number) {
+  for (PageUser* user = blocks_by_page_.find(page_number); user != nullptr; user = user->next)
+    kill(*user->block);
+  blocks_by_page_.set(page_number, nullptr);
 }
 
 void CodeCache::invalidate(uint64_t begin, uint64_t end) {
   uint64_t first = begin >> 12;
   uint64_t last = (end - 1) >> 12;
-  if (last - first > blocks_by_page_.size()) {
-    // A large range: look at the pages that have code instead.
-    std::vector<uint64_t> pages;
-    for (auto& [page, blocks] : blocks_by_page_)
-      if (page >= first && page <= last) pages.push_back(page);
-    for (uint64_t page : pages) {
-      for (Block* block : blocks_by_page_[page])
-        kill(*block);
-      blocks_by_page_.erase(page);
-    }
+  if (last - first <= 64) {
+    for (uint64_t page = first; page <= last; ++page)
+      kill_page(page);
     return;
   }
-  for (uint64_t page = first; page <= last; ++page) {
-    auto found = blocks_by_page_.find(page);
-    if (found == blocks_by_page_.end()) continue;
-    for (Block* block : found->second)
-      kill(*block);
-    blocks_by_page_.erase(found);
-  }
+  // A large range: look at the pages that have code instead.
+  std::vector<uint64_t> pages;
+  blocks_by_page_.for_each([&](uint64_t page, PageUser*) {
+    if (page >= first && page <= last) pages.push_back(page);
+  });
+  for (uint64_t page : pages)
+    kill_page(page);
 }
 
 void CodeCache::flush_all() {

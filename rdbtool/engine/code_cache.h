@@ -3,12 +3,13 @@
 // address, who is linked to whom, which guest pages each block came from.
 #pragma once
 
+#include "rdbtool/engine/arena.h"
 #include "rdbtool/engine/block.h"
 #include "rdbtool/engine/glue.h"
 #include "rdbtool/engine/pc_table.h"
 
 #include <deque>
-#include <unordered_map>
+#include <span>
 
 namespace rdb::engine {
 
@@ -30,6 +31,8 @@ public:
 
   Block* find(uint64_t pc) const { return blocks_by_pc_.find(pc); }
   Block* find_step(uint64_t pc) const { return steps_by_pc_.find(pc); }
+  Block* find_unit(uint64_t pc) const { return units_by_pc_.find(pc); }
+  bool has_page(uint64_t page_number) const { return blocks_by_page_.find(page_number) != nullptr; }
   bool contains(uint64_t address) const {
     return address >= reinterpret_cast<uint64_t>(memory_) &&
            address < reinterpret_cast<uint64_t>(memory_) + size_;
@@ -42,13 +45,15 @@ public:
   bool make_room();
   Emitter begin_block();
   Block& add_block(uint64_t pc, Flavour flavour);
-  void finish_block(Block& block, const Emitter& emit);
+  void finish_block(Block& block, const Emitter& emit, std::span<const MapEntry> map,
+                    std::span<const uint64_t> page_numbers);
 
   // A 32-bit variable that translated code counts down. Kept away from code: a store near code that runs
   // makes the CPU flush its pipeline.
   int32_t* new_counter(int32_t value);
 
   uint32_t add_exit(Block& block, const Exit& exit);
+  const Instruction* keep(const Instruction& instruction) { return arena_.copy(instruction); }
   Exit& exit(uint32_t number) { return exits_[number]; }
 
   void link(uint32_t exit_number, Block& target);
@@ -65,7 +70,14 @@ public:
   size_t peak() const { return peak_ > used() ? peak_ : used(); }
 
 private:
+  // Who was made from a guest page.
+  struct PageUser {
+    Block* block;
+    PageUser* next;
+  };
+
   void kill(Block& block);
+  void kill_page(uint64_t page_number);
   void reset();
   uint8_t** table_slot(uint64_t pc);
 
@@ -82,7 +94,10 @@ private:
   std::deque<Exit> exits_;
   PcTable<Block> blocks_by_pc_;
   PcTable<Block> steps_by_pc_;
-  std::unordered_map<uint64_t, std::vector<Block*>> blocks_by_page_;
+  PcTable<Block> units_by_pc_;
+  PcTable<PageUser> blocks_by_page_;
+  Arena arena_;
+  size_t dead_bytes_ = 0;
   size_t peak_ = 0;
   uint64_t generation_ = 0;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/engine/decode.h"
 
+#include "rdbtool/engine/fast_decode.h"
+
 #include <Zydis/Zydis.h>
 #include <cstring>
 
@@ -150,6 +152,11 @@ uint64_t Instruction::rip_target() const {
 }
 
 bool decode(uint64_t pc, const uint8_t* bytes, size_t size, Instruction& out) {
+  out = Instruction();
+  return decode_fast(pc, bytes, size, out) || decode_fully(pc, bytes, size, out);
+}
+
+bool decode_fully(uint64_t pc, const uint8_t* bytes, size_t size, Instruction& out) {
   out = Instruction();
   out.pc = pc;
   ZydisDecodedInstruction zydis;

@@ -33,6 +33,12 @@ void Emitter::load32(Gpr reg, const void* slot) {
   rip_operand(reg, slot, 0);
 }
 
+void Emitter::store32(void* slot, Gpr reg) {
+  if (reg >= R8) byte(0x44);
+  byte(0x89);
+  rip_operand(reg, slot, 0);
+}
+
 void Emitter::store_imm32(void* slot, uint32_t value) {
   byte(0xC7);
   rip_operand(0, slot, 4);

@@ -43,6 +43,7 @@ public:
   void store(void* slot, Gpr reg);                  // mov [slot], reg
   void load(Gpr reg, const void* slot);             // mov reg, [slot]
   void load32(Gpr reg, const void* slot);           // mov reg32, [slot]
+  void store32(void* slot, Gpr reg);                // mov [slot], reg32
   void store_imm32(void* slot, uint32_t value);     // mov dword [slot], value
   void sub_slot_flags(void* slot, int32_t amount);  // sub qword [slot], amount
   void sub_slot32_flags(void* slot, int8_t amount); // sub dword [slot], amount

@@ -125,8 +125,9 @@ public:
   // Guest code in this range changed or went away.
   virtual void invalidate(GuestAddr begin, uint64_t size) = 0;
 
-  // Makes run() return soon, at an instruction boundary. May be called from a signal handler.
-  virtual void interrupt() = 0;
+  // Makes run() return soon, at an instruction boundary. May be called from a signal handler, with that
+  // handler's ucontext; null elsewhere.
+  virtual void interrupt(void* ucontext) = 0;
 
   // To be called first by the owner's handler of SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGTRAP. True: the
   // signal came from guest code, and run() will return StopReason::fault with the guest's exact state.

@@ -33,6 +33,13 @@ public:
     entries_[i] = {pc, value, true};
   }
 
+  // Every entry as (pc, value); the function must not change the table.
+  template <class F>
+  void for_each(F&& function) const {
+    for (const Entry& e : entries_)
+      if (e.value) function(e.pc, e.value);
+  }
+
   void clear() {
     entries_.assign(1024, {});
     mask_ = entries_.size() - 1;

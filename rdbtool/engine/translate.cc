@@ -9,7 +9,8 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/engine/scratch.h"
 
-#include <functional>
+#include <algorithm>
+#include <vector>
 
 namespace rdb::engine {
 namespace {
@@ -21,17 +22,59 @@ bool executed_by_host(Kind kind) {
   return kind == Kind::input || kind == Kind::emulated || kind == Kind::invalid || kind == Kind::refused;
 }
 
+// A piece of code that is emitted behind the main path, out of the way of what is executed often.
+struct Cold {
+  enum class Kind : uint8_t {
+    leave_lost,    // at the charge: limit or hot, with the flags lost
+    leave_reload,  // the same with good flags, and rcx in its slot
+    direct,        // to another block
+    settle,        // charges first, then goes to another block
+    compare_again, // the budget is used up while settling: the flags come from `compare`
+    guard_miss,
+  } kind;
+  ExitKind exit = ExitKind::direct;
+  Patch field;               // the branch that comes here
+  uint8_t* resume = nullptr; // where the host may go on
+  uint64_t pc = 0;
+  int owed = 0;
+  const Instruction* compare = nullptr; // done again after settling
+  uint64_t expected = 0;                // guard_miss
+};
+
+// Kept between translations, so that their memory is allocated once.
+struct Buffers {
+  std::vector<Cold> cold;
+  std::vector<MapEntry> map;
+  std::vector<uint64_t> pages;
+  struct Constant {
+    Patch field;
+    uint64_t value;
+  };
+  std::vector<Constant> constants;
+
+  void clear() {
+    cold.clear();
+    map.clear();
+    pages.clear();
+    constants.clear();
+  }
+};
+
 class Translation {
 public:
   Translation(CodeCache& cache, std::span<const PathStep> path, Flavour flavour, PathEnd end)
       : cache_(cache), state_(cache.state()), emit_(cache.begin_block()),
-        block_(cache.add_block(path[0].instruction.pc, flavour)), path_(path), flavour_(flavour), end_(end) {}
+        block_(cache.add_block(path[0].instruction.pc, flavour)), path_(path), flavour_(flavour), end_(end) {
+    static thread_local Buffers buffers;
+    buffers.clear();
+    buffers_ = &buffers;
+  }
 
   Block& run() {
     total_ = static_cast<int>(path_.size());
     if (executed_by_host(path_.back().instruction.kind)) --total_;
     choose_charge_point();
-    if (flavour_ != Flavour::step && charge_index_ < 0 && total_ > 0) charge_keeping_flags();
+    if (charges() && charge_index_ < 0 && total_ > 0) charge_keeping_flags();
     for (index_ = 0; index_ < static_cast<int>(path_.size()); ++index_) {
       step_ = &path_[static_cast<size_t>(index_)];
       instruction_ = &step_->instruction;
@@ -41,22 +84,25 @@ public:
     }
     if (!closed_) leave_direct(path_.back().next, end_ == PathEnd::stop ? ExitKind::stop : ExitKind::direct);
     // Growing while it runs: a cold piece may ask for another.
-    for (size_t i = 0; i < cold_.size(); ++i)
-      cold_[i]();
+    for (size_t i = 0; i < buffers_->cold.size(); ++i)
+      emit_cold(buffers_->cold[i]);
     emit_constants();
-    block_.instructions = static_cast<uint32_t>(total_);
+    block_.instructions = static_cast<uint32_t>(path_.size());
     collect_pages();
-    cache_.finish_block(block_, emit_);
+    cache_.finish_block(block_, emit_, buffers_->map, buffers_->pages);
     return block_;
   }
 
 private:
+  // Steps and units are charged by the host.
+  bool charges() const { return flavour_ == Flavour::basic || flavour_ == Flavour::trace; }
+
   // Instructions done but not charged: before the current one, or with it.
   int owed_before() const { return index_ - charged_; }
   int owed_after() const { return index_ + 1 - charged_; }
 
   void choose_charge_point() {
-    if (flavour_ == Flavour::step) return;
+    if (!charges()) return;
     int again = -1;
     for (int i = 0; i < total_; ++i) {
       const Instruction& candidate = path_[static_cast<size_t>(i)].instruction;
@@ -77,10 +123,11 @@ private:
   void map_at(uint64_t pc, int owed, uint8_t spill, uint8_t scratch = 0) {
     auto offset = static_cast<uint32_t>(emit_.here() - block_.begin);
     MapEntry entry{offset, static_cast<int16_t>(owed), spill, scratch, pc};
-    if (!block_.map.empty() && block_.map.back().offset == offset)
-      block_.map.back() = entry;
+    std::vector<MapEntry>& entries = buffers_->map;
+    if (!entries.empty() && entries.back().offset == offset)
+      entries.back() = entry;
     else
-      block_.map.push_back(entry);
+      entries.push_back(entry);
   }
 
   // Tells the host which exit this is, and goes there.
@@ -102,63 +149,104 @@ private:
     uint8_t* resume = emit_.here();
     uint64_t pc = writer.pc;
     int owed = owed_uncharged - total_;
-    cold_.push_back([this, over, resume, pc, owed] {
-      over.to(emit_.here());
-      map_at(pc, owed, kSpillNone);
-      leave({.kind = ExitKind::limit, .target = pc, .owed = owed, .resume = resume, .flags_lost = true});
-    });
+    later({Cold::Kind::leave_lost, ExitKind::limit, over, resume, pc, owed});
     map();
     if (flavour_ != Flavour::basic) return;
     // A basic block counts how often it is used, to become the head of a trace.
     emit_.sub_slot32_flags(cache_.new_counter(kHotThreshold), 1);
     Patch hot = emit_.jcc(kConditionSign);
-    uint8_t* resume_hot = emit_.here();
-    cold_.push_back([this, hot, resume_hot, pc, owed] {
-      hot.to(emit_.here());
-      map_at(pc, owed, kSpillNone);
-      leave({.kind = ExitKind::hot, .target = pc, .owed = owed, .resume = resume_hot, .flags_lost = true});
-    });
+    later({Cold::Kind::leave_lost, ExitKind::hot, hot, emit_.here(), pc, owed});
     map();
   }
 
   // At the start of a block in which the flags are never dead.
   void charge_keeping_flags() {
     uint64_t pc = path_[0].instruction.pc;
-    take_from_budget(total_, pc, 0, [this, pc](uint8_t* resume) {
-      leave({.kind = ExitKind::limit, .target = pc, .owed = -total_, .resume = resume});
-    });
+    take_from_budget(total_, pc, 0, true);
     charged_ = total_;
+    if (flavour_ != Flavour::basic) return;
+    int32_t* counter = cache_.new_counter(kHotThreshold);
+    emit_.store(&state_.spill_rcx, RCX);
+    map_at(pc, -total_, kSpillRcx);
+    emit_.load32(RCX, counter);
+    emit_.lea_offset(RCX, -1);
+    emit_.store32(counter, RCX);
+    uint8_t* hot = emit_.jrcxz();
+    uint8_t* cool = emit_.short_branch(0xEB, false);
+    emit_.land(hot);
+    Patch away = emit_.jmp();
+    emit_.land(cool);
+    later({Cold::Kind::leave_reload, ExitKind::hot, away, emit_.here(), pc, -total_});
+    emit_.load(RCX, &state_.spill_rcx);
+    map_at(pc, -total_, kSpillNone);
   }
 
-  // Takes `amount` from the budget without touching flags or registers; at_limit emits, out of the way, what
-  // is to happen when that makes it negative.
-  void take_from_budget(int amount, uint64_t pc, int owed, std::function<void(uint8_t*)> at_limit) {
+  // Takes `amount` from the budget without touching flags or registers; `checked`: leaves if that makes it
+  // negative.
+  void take_from_budget(int amount, uint64_t pc, int owed, bool checked) {
     map_at(pc, owed, kSpillNone);
     emit_.store(&state_.spill_rcx, RCX);
     map_at(pc, owed, kSpillRcx);
     emit_.load(RCX, &state_.budget);
     map_at(pc, owed, kSpillRcx | kBudgetInRcx);
     emit_.lea_offset(RCX, -amount);
+    map_at(pc, owed - amount, kSpillRcx | kBudgetInRcx);
     emit_.store(&state_.budget, RCX);
     map_at(pc, owed - amount, kSpillRcx);
-    if (at_limit) {
+    if (checked) {
       // The upper half is zero unless the budget is negative.
       emit_.load32(RCX, reinterpret_cast<uint8_t*>(&state_.budget) + 4);
       uint8_t* enough = emit_.jrcxz();
       Patch over = emit_.jmp();
       emit_.land(enough);
-      uint8_t* resume = emit_.here();
       // Resuming reloads rcx from its slot: the host leaves the slots alone.
-      cold_.push_back([this, over, resume, pc, owed, amount, at_limit] {
-        over.to(emit_.here());
-        map_at(pc, owed - amount, kSpillRcx);
-        emit_.load(RCX, &state_.spill_rcx);
-        map_at(pc, owed - amount, kSpillNone);
-        at_limit(resume);
-      });
+      later({Cold::Kind::leave_reload, ExitKind::limit, over, emit_.here(), pc, owed - amount});
     }
     emit_.load(RCX, &state_.spill_rcx);
     map_at(pc, owed - amount, kSpillNone);
+  }
+
+  void later(const Cold& cold) { buffers_->cold.push_back(cold); }
+
+  void emit_cold(const Cold cold) {
+    cold.field.to(emit_.here());
+    switch (cold.kind) {
+    case Cold::Kind::leave_lost:
+      map_at(cold.pc, cold.owed, kSpillNone);
+      leave({.kind = cold.exit,
+             .target = cold.pc,
+             .owed = cold.owed,
+             .resume = cold.resume,
+             .flags_lost = true});
+      return;
+    case Cold::Kind::leave_reload:
+      map_at(cold.pc, cold.owed, kSpillRcx);
+      emit_.load(RCX, &state_.spill_rcx);
+      map_at(cold.pc, cold.owed, kSpillNone);
+      leave({.kind = cold.exit, .target = cold.pc, .owed = cold.owed, .resume = cold.resume});
+      return;
+    case Cold::Kind::direct:
+      direct_tail(cold.field, cold.pc, cold.owed, cold.exit);
+      return;
+    case Cold::Kind::settle: {
+      if (cold.compare)
+        settle_and_compare(cold.pc, cold.owed, *cold.compare);
+      else
+        take_from_budget(cold.owed, cold.pc, cold.owed, cold.owed > 0);
+      Patch link = emit_.jmp();
+      link.to(emit_.here());
+      direct_tail(link, cold.pc, 0, ExitKind::direct);
+      return;
+    }
+    case Cold::Kind::compare_again:
+      map_at(cold.pc, 0, kSpillNone);
+      emit_.copy(*cold.compare);
+      leave({.kind = ExitKind::limit, .target = cold.pc, .owed = 0, .resume = cold.resume});
+      return;
+    case Cold::Kind::guard_miss:
+      guard_miss(cold);
+      return;
+    }
   }
 
   void emit_instruction() {
@@ -209,7 +297,10 @@ private:
 
   void host_exit(ExitKind kind) {
     map();
-    leave({.kind = kind, .target = instruction_->pc, .owed = owed_before(), .instruction = *instruction_});
+    leave({.kind = kind,
+           .target = instruction_->pc,
+           .owed = owed_before(),
+           .instruction = cache_.keep(*instruction_)});
     closed_ = true;
   }
 
@@ -231,22 +322,19 @@ private:
     if (fits_int32(address))
       emit_.push_imm32(static_cast<int32_t>(address));
     else
-      constants_.push_back({emit_.push_constant(), address});
+      buffers_->constants.push_back({emit_.push_constant(), address});
   }
 
   // A direct exit in the main path: `field` is its branch.
   void add_direct_exit(Patch field, uint64_t target, int owed, ExitKind kind) {
-    cold_.push_back([this, field, target, owed, kind] {
-      field.to(emit_.here());
-      direct_tail(field, target, owed, kind);
-    });
+    later({Cold::Kind::direct, kind, field, nullptr, target, owed});
   }
 
   // What an unlinked direct exit does; `field` is the branch to be patched when it is linked.
   void direct_tail(Patch field, uint64_t target, int owed, ExitKind kind) {
     map_at(target, owed, kSpillNone);
     Exit exit{.kind = kind, .target = target, .owed = owed};
-    if (kind == ExitKind::direct && flavour_ != Flavour::step) {
+    if (kind == ExitKind::direct && charges()) {
       exit.branch = field.field;
       exit.tail = emit_.here();
     }
@@ -292,7 +380,7 @@ private:
   // What follows a branch off the main path: settles the charge, then goes to `target`.
   void settle(Patch field, uint64_t target) {
     int owed = owed_after();
-    if (owed == 0 || flavour_ == Flavour::step) {
+    if (owed == 0 || !charges()) {
       add_direct_exit(field, target, owed, ExitKind::direct);
       return;
     }
@@ -300,22 +388,7 @@ private:
     if (compare &&
         (!compare->flags_again || instruction_->kind != Kind::branch || unreachable_operand(*compare)))
       compare = nullptr;
-    cold_.push_back([this, field, target, owed, compare] {
-      field.to(emit_.here());
-      if (compare) {
-        settle_and_compare(target, owed, *compare);
-      } else {
-        std::function<void(uint8_t*)> at_limit;
-        if (owed > 0)
-          at_limit = [this, target](uint8_t* resume) {
-            leave({.kind = ExitKind::limit, .target = target, .owed = 0, .resume = resume});
-          };
-        take_from_budget(owed, target, owed, at_limit);
-      }
-      Patch link = emit_.jmp();
-      link.to(emit_.here());
-      direct_tail(link, target, 0, ExitKind::direct);
-    });
+    later({Cold::Kind::settle, ExitKind::direct, field, nullptr, target, owed, compare});
   }
 
   // The flags are the result of a cmp or test that can be done again.
@@ -325,13 +398,7 @@ private:
     map_at(target, 0, kSpillNone);
     if (owed > 0) {
       Patch over = emit_.jcc(kConditionSign);
-      uint8_t* resume = emit_.here();
-      cold_.push_back([this, over, resume, target, &compare] {
-        over.to(emit_.here());
-        map_at(target, 0, kSpillNone);
-        emit_.copy(compare);
-        leave({.kind = ExitKind::limit, .target = target, .owed = 0, .resume = resume});
-      });
+      later({Cold::Kind::compare_again, ExitKind::limit, over, emit_.here(), target, 0, &compare});
     }
     emit_.copy(compare);
   }
@@ -379,7 +446,7 @@ private:
 
   void indirect() {
     load_target();
-    if (flavour_ == Flavour::step) {
+    if (!charges()) {
       emit_.store(&state_.indirect_target, RCX);
       emit_.load(RCX, &state_.spill_rcx);
       leave({.kind = ExitKind::indirect, .owed = owed_after()});
@@ -415,52 +482,53 @@ private:
     emit_.land(match);
     emit_.load(RCX, &state_.spill_rcx);
     uint64_t pc = instruction_->pc;
-    cold_.push_back([this, miss, expected, owed, pc] {
-      miss.to(emit_.here());
-      map_at(pc, owed, kSpillRcx);
-      emit_.store(&state_.spill_rax, RAX);
-      emit_.mov_imm64(RAX, expected);
-      emit_.lea_sum(RCX, RAX);
-      if (owed != 0) {
-        emit_.load(RAX, &state_.budget);
-        emit_.lea_offset(RAX, -owed);
-        emit_.store(&state_.budget, RAX);
-      }
-      // An exit before the charge point checks no budget: let the host do it, or a cycle of such exits never
-      // ends.
-      if (owed > 0) {
-        emit_.jmp_to(cache_.glue().indirect_miss);
-      } else {
-        emit_.hash_to_rax();
-        emit_.jmp_table_rax(cache_.table_address());
-      }
-    });
+    later({Cold::Kind::guard_miss, ExitKind::indirect, miss, nullptr, pc, owed, nullptr, expected});
+  }
+
+  void guard_miss(const Cold& cold) {
+    map_at(cold.pc, cold.owed, kSpillRcx);
+    emit_.store(&state_.spill_rax, RAX);
+    emit_.mov_imm64(RAX, cold.expected);
+    emit_.lea_sum(RCX, RAX);
+    if (cold.owed != 0) {
+      emit_.load(RAX, &state_.budget);
+      map_at(cold.pc, cold.owed, kSpillRcx | kSpillRax | kBudgetInRax);
+      emit_.lea_offset(RAX, -cold.owed);
+      emit_.store(&state_.budget, RAX);
+      map_at(cold.pc, 0, kSpillRcx | kSpillRax);
+    }
+    if (cold.owed > 0) {
+      // An exit before the charge point must look at the budget, or a cycle of such exits never ends.
+      emit_.store(&state_.indirect_target, RCX);
+      emit_.load32(RCX, reinterpret_cast<uint8_t*>(&state_.budget) + 4);
+      uint8_t* enough = emit_.jrcxz();
+      emit_.load(RCX, &state_.indirect_target);
+      emit_.jmp_to(cache_.glue().indirect_miss);
+      emit_.land(enough);
+      emit_.load(RCX, &state_.indirect_target);
+    }
+    emit_.hash_to_rax();
+    emit_.jmp_table_rax(cache_.table_address());
   }
 
   void emit_constants() {
     while (reinterpret_cast<uint64_t>(emit_.here()) & 7)
       emit_.byte(0xCC);
-    for (const Constant& constant : constants_) {
+    for (const Buffers::Constant& constant : buffers_->constants) {
       constant.field.to(emit_.here());
       emit_.u64(constant.value);
     }
   }
 
   void collect_pages() {
+    std::vector<uint64_t>& pages = buffers_->pages;
     for (const PathStep& step : path_) {
       for (uint64_t page : {step.instruction.pc >> 12, (step.instruction.end() - 1) >> 12}) {
-        bool known = false;
-        for (uint64_t p : block_.pages)
-          known |= p == page;
-        if (!known) block_.pages.push_back(page);
+        if (!pages.empty() && pages.back() == page) continue;
+        if (std::find(pages.begin(), pages.end(), page) == pages.end()) pages.push_back(page);
       }
     }
   }
-
-  struct Constant {
-    Patch field;
-    uint64_t value;
-  };
 
   CodeCache& cache_;
   State& state_;
@@ -478,8 +546,7 @@ private:
   const Instruction* instruction_ = nullptr;
   bool last_ = false;
   bool closed_ = false; // the main path has ended
-  std::vector<std::function<void()>> cold_;
-  std::vector<Constant> constants_;
+  Buffers* buffers_ = nullptr;
 };
 
 } // namespace

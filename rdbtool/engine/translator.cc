@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kLongestBasic = 48;
 constexpr size_t kLongestTrace = 128;
+constexpr size_t kLongestUnit = 32;
 constexpr size_t kUnrolledTrace = 64;
 constexpr size_t kShortTrace = 16; // shorter ones do not stop at another trace's head
 
@@ -36,11 +37,25 @@ uint64_t nanoseconds() {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
+// Adds the time until its end to a sum of CPU ticks: a clock that costs nothing beside a translation.
+class Timed {
+public:
+  explicit Timed(uint64_t& sum) : sum_(sum), start_(__rdtsc()) {}
+  ~Timed() { sum_ += __rdtsc() - start_; }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+private:
+  uint64_t& sum_;
+  uint64_t start_;
+};
+
 } // namespace
 
 Translator::Translator(GuestMemory& memory, const TranslatorOptions& options)
     : memory_(memory), options_(options),
-      cache_(options.cache_place, options.cache_size, options.table_place), state_(cache_.state()) {}
+      cache_(options.cache_place, options.cache_size, options.table_place), state_(cache_.state()),
+      started_ticks_(__rdtsc()), started_ns_(nanoseconds()) {}
 
 Stop Translator::run(uint64_t limit) {
   Stop stop;
@@ -73,7 +88,8 @@ Translator::Next Translator::advance(Stop& stop) {
   uint64_t remaining = run_target_ - executed_;
   if (must_step_ || at_stop || options_.step_only || !watches_.empty() || remaining <= kSlack) {
     pending_link_ = 0;
-    return step(stop);
+    bool single = options_.step_only || !watches_.empty();
+    return step(stop, single ? 1 : std::max<uint64_t>(remaining, 1));
   }
   first_ = false;
   if (cache_.make_room()) pending_link_ = 0;
@@ -167,35 +183,56 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
       return Next::stop;
     case ExitKind::input:
       regs.rip = exit.target;
-      current_input_ = exit.instruction;
+      current_input_ = *exit.instruction;
       stop.reason = StopReason::input;
-      stop.input = exit.instruction.input;
+      stop.input = exit.instruction->input;
       return Next::stop;
     case ExitKind::emulated:
       regs.rip = exit.target;
-      return emulate(stop, exit.instruction);
+      return emulate(stop, *exit.instruction);
     case ExitKind::invalid:
       regs.rip = exit.target;
       return raise(stop, SIGILL, ILL_ILLOPN, exit.target, 6, 0);
     case ExitKind::refused:
       regs.rip = exit.target;
-      limit("instruction {} at {:#x} ({})", exit.instruction.refusal, exit.target,
-            disassemble(exit.instruction));
+      limit("instruction {} at {:#x} ({})", exit.instruction->refusal, exit.target,
+            disassemble(*exit.instruction));
     }
   }
 }
 
-Translator::Next Translator::step(Stop& stop) {
+// Code that comes back to the host at its end: one instruction, or straight code of at most `most`.
+Block* Translator::private_block(uint64_t pc, uint64_t most) {
+  if (most >= kLongestUnit) {
+    if (Block* unit = cache_.find_unit(pc)) return unit;
+  }
+  Block* block = most >= kLongestUnit ? nullptr : cache_.find_step(pc);
+  if (block != nullptr) return block;
+  Timed timed(translate_ticks_);
+  find_basic(memory_, stops_, pc, most >= kLongestUnit ? kLongestUnit : 1, path_);
+  if (path_.steps.empty()) return nullptr;
+  return &make(most >= kLongestUnit ? Flavour::unit : Flavour::step, path_.steps, path_.end);
+}
+
+// Translates, and makes sure that changes of the guest's code will be noticed.
+Block& Translator::make(Flavour flavour, std::span<const PathStep> path, PathEnd end) {
+  uint64_t last_page = 0;
+  for (const PathStep& s : path) {
+    for (uint64_t page : {s.instruction.pc >> 12, (s.instruction.end() - 1) >> 12}) {
+      if (page == last_page) continue;
+      last_page = page;
+      if (!cache_.has_page(page)) memory_.watch_code_page(GuestAddr(page << 12));
+    }
+  }
+  statistics_.translated += path.size();
+  return translate(cache_, path, flavour, end);
+}
+
+Translator::Next Translator::step(Stop& stop, uint64_t most) {
   uint64_t pc = state_.registers.rip;
   cache_.make_room();
-  Block* block = cache_.find_step(pc);
-  if (block == nullptr) {
-    find_basic(memory_, stops_, pc, 1, path_);
-    if (path_.steps.empty()) return no_code(stop);
-    memory_.watch_code_page(GuestAddr(pc & ~0xFFFull));
-    block = &translate(cache_, path_.steps, Flavour::step, PathEnd::goes_on);
-    ++statistics_.translated;
-  }
+  Block* block = private_block(pc, most);
+  if (block == nullptr) return no_code(stop);
   if (!watches_.empty() && !first_) {
     find_basic(memory_, stops_, pc, 1, path_);
     if (!path_.steps.empty() && watched(path_.steps[0].instruction, stop.access)) {
@@ -205,7 +242,7 @@ Translator::Next Translator::step(Stop& stop) {
   }
   first_ = false;
   must_step_ = false;
-  // No charge stands in a step block: an interrupt is noticed when it comes back.
+  // No charge stands in such a block: an interrupt is noticed when it comes back.
   enter(block->entry, 0, 0);
   Next next = take_exit(stop, state_.exit_number);
   pending_link_ = 0;
@@ -219,17 +256,11 @@ Block* Translator::block_for(uint64_t pc, uint64_t remaining) {
     if (remaining > 2 * kSlack) return nullptr;
     hot_.erase(pc); // no room to record a path now: let it become hot again
   }
-  uint64_t start = nanoseconds();
+  Timed timed(translate_ticks_);
   find_basic(memory_, stops_, pc, kLongestBasic, path_);
   if (path_.steps.empty()) return nullptr;
-  for (const PathStep& s : path_.steps)
-    memory_.watch_code_page(GuestAddr((s.instruction.end() - 1) & ~0xFFFull));
-  memory_.watch_code_page(GuestAddr(pc & ~0xFFFull));
-  Block& block = translate(cache_, path_.steps, Flavour::basic, path_.end);
   ++statistics_.blocks;
-  statistics_.translated += path_.steps.size();
-  statistics_.translate_ns += nanoseconds() - start;
-  return &block;
+  return &make(Flavour::basic, path_.steps, path_.end);
 }
 
 // The guest goes where it must not: the fault that the kernel would raise for the fetch.
@@ -253,52 +284,46 @@ Translator::Next Translator::raise(Stop& stop, int signal, int code, uint64_t ad
   return Next::stop;
 }
 
-// Steps along the path that the guest takes from a hot block, and translates it as one piece.
+// Goes along the path that the guest takes from a hot block, and translates it as one piece.
 Translator::Next Translator::record_trace(Stop& stop) {
   uint64_t head = state_.registers.rip;
-  std::vector<PathStep> trace;
+  std::vector<PathStep>& trace = trace_;
+  trace.clear();
   std::vector<uint64_t> returns; // addresses behind calls that the trace has gone into
-  Path one;
   bool loops = false;
-  while (trace.size() < kLongestTrace) {
+  while (trace.size() + kLongestUnit <= kLongestTrace) {
     uint64_t pc = state_.registers.rip;
-    if (interrupted_ || (!stops_.empty() && stops_.count(pc))) break;
-    find_basic(memory_, stops_, pc, 1, one);
-    if (one.steps.empty()) break;
-    const Instruction& instruction = one.steps[0].instruction;
-    if (instruction.kind >= Kind::system_call) break;
-    Next next = step(stop);
+    if (interrupted_ || (!trace.empty() && !stops_.empty() && stops_.count(pc))) break;
+    find_basic(memory_, stops_, pc, kLongestUnit, path_);
+    if (path_.steps.empty() || path_.steps.back().instruction.kind >= Kind::system_call) break;
+    size_t begin = trace.size();
+    trace.insert(trace.end(), path_.steps.begin(), path_.steps.end());
+    Next next = step(stop, kLongestUnit);
     if (next == Next::stop) return next; // a fault: the path is not worth keeping
     uint64_t after = state_.registers.rip;
-    trace.push_back({instruction, after});
+    trace.back().next = after;
+    const Instruction last = trace.back().instruction;
     if (after == head) {
       loops = true;
       break;
     }
-    if (instruction.kind == Kind::plain) {
-      if (after == pc) break;
-      continue;
-    }
-    if (instruction.kind == Kind::call || instruction.kind == Kind::call_indirect)
-      returns.push_back(instruction.end());
-    if (instruction.kind == Kind::ret) {
+    if (last.kind == Kind::call || last.kind == Kind::call_indirect) returns.push_back(last.end());
+    if (last.kind == Kind::ret) {
       if (returns.empty() || returns.back() != after) break;
       returns.pop_back();
     }
     // Computed jumps have many targets; those of the procedure linkage table have one.
-    if (instruction.kind == Kind::jump_indirect && !instruction.rip_relative) break;
+    if (last.kind == Kind::jump_indirect && !last.rip_relative) break;
     Block* there = cache_.find(after);
     if (there != nullptr && there->flavour == Flavour::trace && trace.size() >= kShortTrace) break;
     bool seen = false;
-    for (const PathStep& s : trace)
-      seen |= s.instruction.pc == after;
+    for (size_t i = 0; i <= begin; ++i)
+      seen |= trace[i].instruction.pc == after;
     if (seen) break;
   }
   hot_.erase(head);
-  if (trace.empty()) {
-    // Nothing to gain here: a plain block, which will not be hot again soon.
-    return Next::go_on;
-  }
+  // Nothing to gain here: a plain block, which will not be hot again soon.
+  if (trace.empty()) return Next::go_on;
   if (loops) {
     size_t once = trace.size();
     while (trace.size() + once <= kUnrolledTrace)
@@ -306,13 +331,9 @@ Translator::Next Translator::record_trace(Stop& stop) {
         trace.push_back(trace[i]);
   }
   cache_.make_room();
-  uint64_t start = nanoseconds();
-  for (const PathStep& s : trace)
-    memory_.watch_code_page(GuestAddr(s.instruction.pc & ~0xFFFull));
-  translate(cache_, trace, Flavour::trace, PathEnd::goes_on);
+  Timed timed(translate_ticks_);
+  make(Flavour::trace, trace, PathEnd::goes_on);
   ++statistics_.traces;
-  statistics_.translated += trace.size();
-  statistics_.translate_ns += nanoseconds() - start;
   return Next::go_on;
 }
 
@@ -336,9 +357,26 @@ void Translator::invalidate(GuestAddr begin, uint64_t size) {
   ++statistics_.flushes;
 }
 
-void Translator::interrupt() {
+const MapEntry* Translator::map_entry(uint64_t host_pc) {
+  Block* block = cache_.block_at(host_pc);
+  if (block == nullptr) return nullptr;
+  auto offset = static_cast<uint32_t>(reinterpret_cast<uint8_t*>(host_pc) - block->begin);
+  auto after = std::upper_bound(block->map.begin(), block->map.end(), offset,
+                                [](uint32_t o, const MapEntry& e) { return o < e.offset; });
+  return after == block->map.begin() ? nullptr : &*std::prev(after);
+}
+
+void Translator::interrupt(void* ucontext) {
   interrupted_ = true;
   state_.budget -= kInterruptBias;
+  if (ucontext == nullptr) return;
+  // Where translated code has the budget in a register, the change in memory is about to be overwritten.
+  greg_t* gregs = static_cast<ucontext_t*>(ucontext)->uc_mcontext.gregs;
+  auto pc = static_cast<uint64_t>(gregs[REG_RIP]);
+  const MapEntry* entry = cache_.contains(pc) ? map_entry(pc) : nullptr;
+  if (entry == nullptr) return;
+  if (entry->spill & kBudgetInRcx) gregs[REG_RCX] -= kInterruptBias;
+  if (entry->spill & kBudgetInRax) gregs[REG_RAX] -= kInterruptBias;
 }
 
 bool Translator::handle_signal(int signal, siginfo_t* info, void* ucontext) {
@@ -346,13 +384,9 @@ bool Translator::handle_signal(int signal, siginfo_t* info, void* ucontext) {
   greg_t* gregs = context->uc_mcontext.gregs;
   auto pc = static_cast<uint64_t>(gregs[REG_RIP]);
   if (!cache_.contains(pc)) return false;
-  Block* block = cache_.block_at(pc);
-  if (block == nullptr || block->map.empty()) return false;
-  auto offset = static_cast<uint32_t>(reinterpret_cast<uint8_t*>(pc) - block->begin);
-  auto after = std::upper_bound(block->map.begin(), block->map.end(), offset,
-                                [](uint32_t o, const MapEntry& e) { return o < e.offset; });
-  if (after == block->map.begin()) return false;
-  const MapEntry& entry = *std::prev(after);
+  const MapEntry* found = map_entry(pc);
+  if (found == nullptr) return false;
+  const MapEntry& entry = *found;
 
   // Order of Gpr to the order of gregs.
   static constexpr int kGreg[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
@@ -376,6 +410,10 @@ bool Translator::handle_signal(int signal, siginfo_t* info, void* ucontext) {
 }
 
 const Statistics& Translator::statistics() const {
+  uint64_t ticks = __rdtsc() - started_ticks_;
+  double per_tick =
+      ticks == 0 ? 0 : static_cast<double>(nanoseconds() - started_ns_) / static_cast<double>(ticks);
+  statistics_.translate_ns = static_cast<uint64_t>(static_cast<double>(translate_ticks_) * per_tick);
   statistics_.cache_bytes = cache_.used();
   statistics_.peak_cache_bytes = cache_.peak();
   return statistics_;

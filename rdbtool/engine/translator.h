@@ -37,7 +37,7 @@ public:
   void add_watch(GuestAddr address, uint64_t size, bool reads, bool writes) override;
   void clear_watches() override { watches_.clear(); }
   void invalidate(GuestAddr begin, uint64_t size) override;
-  void interrupt() override;
+  void interrupt(void* ucontext) override;
   bool handle_signal(int signal, siginfo_t* info, void* ucontext) override;
   const Statistics& statistics() const override;
 
@@ -57,7 +57,7 @@ private:
 
   Next advance(Stop& stop);
   Next take_exit(Stop& stop, uint32_t number);
-  Next step(Stop& stop);
+  Next step(Stop& stop, uint64_t most);
   Next no_code(Stop& stop);
   Next emulate(Stop& stop, const Instruction& instruction);
   Next emulate_xsave(Stop& stop, const Instruction& instruction);
@@ -66,8 +66,12 @@ private:
                       size_t size);
   bool watched(const Instruction& instruction, Access& access);
 
+  // What is known about an address within translated code; null if nothing.
+  const MapEntry* map_entry(uint64_t host_pc);
   // Null: a trace is to be recorded from here, or there is no code.
   Block* block_for(uint64_t pc, uint64_t remaining);
+  Block* private_block(uint64_t pc, uint64_t most);
+  Block& make(Flavour flavour, std::span<const PathStep> path, PathEnd end);
   int64_t budget_for(uint64_t remaining) const;
   Next record_trace(Stop& stop);
   void enter(uint8_t* place, int64_t budget, int64_t already_charged);
@@ -97,6 +101,10 @@ private:
   };
   std::vector<Watch> watches_;
   Path path_;
+  std::vector<PathStep> trace_; // being recorded
+  uint64_t translate_ticks_ = 0;
+  uint64_t started_ticks_ = 0;
+  uint64_t started_ns_ = 0;
   mutable Statistics statistics_;
 };
 

@@ -33,8 +33,8 @@ AddressSpace::AddressSpace(const Layout& layout) : layout_(layout) {}
 
 bool AddressSpace::in_guest_range(uint64_t begin, uint64_t end) const {
   if (begin > end) return false;
-  if (begin >= kLowBegin && end <= kLowEnd) return true;
-  if (begin < kHighBegin || end > kHighEnd) return false;
+  if (begin >= kHighBegin) return end <= kHighEnd;
+  if (begin < kLowBegin || end > kLowEnd) return false;
   return end <= layout_.cache || begin >= layout_.cache + kCacheSize;
 }
 
@@ -137,7 +137,7 @@ int64_t AddressSpace::mmap(uint64_t address, uint64_t length, int protection, in
       if (it == mappings_.begin() || std::prev(it)->second.end <= hint) place = hint;
     }
     if (place == 0 && flags & MAP_32BIT) {
-      place = find_gap(0x40000000, kLowEnd, size);
+      place = find_gap(layout_.cache + kCacheSize, kLowEnd, size);
     } else if (place == 0) {
       bool image = !(flags & MAP_ANONYMOUS) && flags & MAP_PRIVATE && size <= kLargestImage;
       if (image) place = place_image(size);

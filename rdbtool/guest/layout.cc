@@ -21,14 +21,15 @@ struct Random {
 Layout make_layout(uint64_t seed, bool randomise) {
   Layout layout;
   layout.seed = seed;
-  layout.window = 0x200000000000;
+  layout.window = 0x10000000;
   layout.mmap_top = 0x4F0000000000;
   layout.stack_top = 0x4FFFFFFFF000;
   layout.brk = 0x180000000000;
   if (randomise) {
-    // The number of random bits is the kernel's: 28 for mappings, 22 for the stack.
+    // The number of random bits is the kernel's (28 for mappings, 22 for the stack), except for images, which
+    // have less room.
     Random random{seed};
-    layout.window += random.pages(28);
+    layout.window += random.pages(16);
     layout.mmap_top -= random.pages(28);
     layout.stack_top -= random.pages(22);
     layout.brk += random.pages(28);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where things go in the one address space that guest and host share. Guest mappings live in ranges of their
 // own, clear of the host's (0x55.. and 0x7f..) and of AddressSanitizer's shadow. Executable images and the
-// code cache share a window of less than 2 GiB, so that rip-relative operands stay rip-relative in the
-// copies.
+// code cache lie below 2 GiB: rip-relative operands stay rip-relative in the copies, and a code address is a
+// constant of 32 bits wherever translated code compares or pushes one.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ inline constexpr uint64_t kHighBegin = 0x110000000000;
 inline constexpr uint64_t kHighEnd = 0x500000000000;
 
 inline constexpr uint64_t kPage = 4096;
-inline constexpr uint64_t kImageSpan = 0x60000000; // of the window, for images
+inline constexpr uint64_t kImageSpan = 0x30000000; // of the window, for images
 inline constexpr size_t kCacheSize = 256u << 20;   // the code cache, behind them
 
 // The table of indirect branches is addressed absolutely: below 2 GiB.

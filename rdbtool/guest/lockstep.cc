@@ -97,7 +97,8 @@ public:
       int status = 0;
       if (raw_syscall(SYS_wait4, pid_, reinterpret_cast<int64_t>(&status), WNOHANG | __WCLONE) == pid_) {
         pid_ = 0;
-        throw std::runtime_error(fmt::format("lockstep: the stepping engine ended with status {:#x}", status));
+        throw std::runtime_error(
+            fmt::format("lockstep: the stepping engine ended with status {:#x}", status));
       }
     }
   }
@@ -186,9 +187,13 @@ void compare_memory(const Outcome& expected, const Outcome& found, pid_t copy) {
 void compare(const Outcome& expected, const Outcome& found, size_t vector_size, pid_t copy) {
   static constexpr const char* kNames[16] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
                                              "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
-  compare_number(found, "the count of instructions", expected.executed, found.executed);
-  compare_number(found, "the reason to stop", static_cast<uint64_t>(expected.reason),
-                 static_cast<uint64_t>(found.reason));
+  if (expected.executed != found.executed || expected.reason != found.reason)
+    differ(found,
+           fmt::format("it stops for reason {} (signal {} at {:#x}); stepping goes on to {} instructions "
+                       "and {:#x} and stops for reason {} (signal {} at {:#x})",
+                       static_cast<int>(found.reason), found.signal, found.fault_address, expected.executed,
+                       expected.registers.rip, static_cast<int>(expected.reason), expected.signal,
+                       expected.fault_address));
   compare_number(found, "rip", expected.registers.rip, found.registers.rip);
   for (size_t i = 0; i < 16; ++i)
     compare_number(found, kNames[i], expected.registers.gpr[i], found.registers.gpr[i]);

@@ -114,11 +114,15 @@ void detach_shared(const AddressSpace& space) {
   for (const auto& [key, mapping] : space.mappings()) {
     if (!is_shared(mapping)) continue;
     size_t size = mapping.end - mapping.begin;
-    void* own = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* own =
+        mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (own == MAP_FAILED) throw std::runtime_error("lockstep: no memory for a copy of shared memory");
-    for (size_t at = 0; at < size; at += kPage)
-      copy_page(getpid(), mapping.begin + at, static_cast<uint8_t*>(own) + at);
-    if (mremap(own, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, mapping.begin) == MAP_FAILED)
+    // What lies behind the end of a file stays: it raises SIGBUS in both.
+    size_t copied = 0;
+    while (copied < size && copy_page(getpid(), mapping.begin + copied, static_cast<uint8_t*>(own) + copied))
+      copied += kPage;
+    if (copied == 0) continue;
+    if (mremap(own, copied, copied, MREMAP_MAYMOVE | MREMAP_FIXED, mapping.begin) == MAP_FAILED)
       throw std::runtime_error("lockstep: cannot detach shared memory");
   }
 }

@@ -246,7 +246,7 @@ void Process::on_asynchronous(int signal, siginfo_t* info, void* context) {
   // No other one until this is delivered.
   uint64_t blocked = ~kSynchronousSignals;
   std::memcpy(&static_cast<ucontext_t*>(context)->uc_sigmask, &blocked, 8);
-  engine().interrupt();
+  engine().interrupt(context);
 }
 
 void Process::on_fault(int signal, siginfo_t* info, void* context) {

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Every sequence that the translator can emit, by its disassembly; and what becomes of rip-relative operands.
+#include "rdbtool/engine/emit.h"
+#include "rdbtool/engine/scratch.h"
+#include "tests/engine/disassembly.h"
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <vector>
+
+namespace rdb::engine {
+namespace {
+
+// Code and a variable, close to each other and at an address that is the same in every run.
+class Emit : public testing::Test {
+protected:
+  Emit() {
+    void* memory = mmap(reinterpret_cast<void*>(0x30000000), 8192, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    EXPECT_EQ(memory, reinterpret_cast<void*>(0x30000000));
+    code_ = static_cast<uint8_t*>(memory);
+    slot_ = code_ + 4096;
+  }
+  ~Emit() override { munmap(code_, 8192); }
+
+  std::string text(const std::function<void(Emitter&)>& body) {
+    Emitter emit(code_, code_ + 4096);
+    body(emit);
+    return disassembly(code_, emit.here(), slot_);
+  }
+
+  static Instruction instruction(uint64_t pc, std::vector<uint8_t> bytes) {
+    bytes.resize(32, 0x90);
+    Instruction result;
+    EXPECT_TRUE(decode(pc, bytes.data(), bytes.size(), result));
+    return result;
+  }
+
+  uint8_t* code_;
+  uint8_t* slot_;
+};
+
+TEST_F(Emit, moves) {
+  EXPECT_EQ(text([&](Emitter& e) { e.store(slot_, RCX); }), "mov [SLOT], rcx");
+  EXPECT_EQ(text([&](Emitter& e) { e.store(slot_, R13); }), "mov [SLOT], r13");
+  EXPECT_EQ(text([&](Emitter& e) { e.load(RAX, slot_); }), "mov rax, [SLOT]");
+  EXPECT_EQ(text([&](Emitter& e) { e.load(R9, slot_); }), "mov r9, [SLOT]");
+  EXPECT_EQ(text([&](Emitter& e) { e.load32(RCX, slot_); }), "mov ecx, [SLOT]");
+  EXPECT_EQ(text([&](Emitter& e) { e.load32(R8, slot_); }), "mov r8d, [SLOT]");
+  EXPECT_EQ(text([&](Emitter& e) { e.store32(slot_, RCX); }), "mov [SLOT], ecx");
+  EXPECT_EQ(text([&](Emitter& e) { e.store32(slot_, R8); }), "mov [SLOT], r8d");
+  EXPECT_EQ(text([&](Emitter& e) { e.store_imm32(slot_, 7); }), "mov dword ptr [SLOT], 0x07");
+  EXPECT_EQ(text([&](Emitter& e) { e.mov_imm64(R11, 0x1122334455667788); }), "mov r11, 0x1122334455667788");
+  EXPECT_EQ(text([&](Emitter& e) { e.load_top_of_stack(RCX); }), "mov rcx, [rsp]");
+}
+
+TEST_F(Emit, arithmetic) {
+  EXPECT_EQ(text([&](Emitter& e) { e.sub_slot_flags(slot_, 5); }), "sub qword ptr [SLOT], 0x05");
+  EXPECT_EQ(text([&](Emitter& e) { e.sub_slot_flags(slot_, 300); }), "sub qword ptr [SLOT], 0x12C");
+  EXPECT_EQ(text([&](Emitter& e) { e.sub_slot_flags(slot_, -7); }),
+            "sub qword ptr [SLOT], 0xFFFFFFFFFFFFFFF9");
+  EXPECT_EQ(text([&](Emitter& e) { e.sub_slot32_flags(slot_, 1); }), "sub dword ptr [SLOT], 0x01");
+  EXPECT_EQ(text([&](Emitter& e) { e.lea_offset(RCX, -0x1234); }), "lea rcx, [rcx-0x1234]");
+  EXPECT_EQ(text([&](Emitter& e) { e.lea_sum(RCX, RAX); }), "lea rcx, [rcx+rax*1]");
+  EXPECT_EQ(text([&](Emitter& e) { e.add_rsp(8); }), "lea rsp, [rsp+0x08]");
+  EXPECT_EQ(text([&](Emitter& e) { e.add_rsp(0x1008); }), "lea rsp, [rsp+0x1008]");
+  EXPECT_EQ(text([&](Emitter& e) { e.hash_to_rax(); }), "mov eax, 0x00; crc32 rax, rcx; movzx eax, ax");
+}
+
+TEST_F(Emit, stack_and_branches) {
+  EXPECT_EQ(text([&](Emitter& e) { e.push_slot(slot_); }), "push [SLOT]");
+  EXPECT_EQ(text([&](Emitter& e) { e.push_constant().to(slot_); }), "push [SLOT]");
+  EXPECT_EQ(text([&](Emitter& e) { e.push_imm32(0x401000); }), "push 0x401000");
+  EXPECT_EQ(text([&](Emitter& e) { e.push_imm32(-1); }), "push 0xFFFFFFFFFFFFFFFF");
+  EXPECT_EQ(text([&](Emitter& e) { e.pop(R12); }), "pop r12");
+  EXPECT_EQ(text([&](Emitter& e) { e.jmp_to(slot_); }), "jmp SLOT");
+  EXPECT_EQ(text([&](Emitter& e) { e.jcc(8).to(slot_); }), "js SLOT");
+  EXPECT_EQ(text([&](Emitter& e) { e.jmp_table_rax(0x7F000000); }), "jmp [rax*8+0x7F000000]");
+  EXPECT_EQ(text([&](Emitter& e) {
+              uint8_t* branch = e.jrcxz();
+              e.pop(RAX);
+              e.land(branch);
+            }),
+            "jrcxz 0x0000000030000003; pop rax");
+  EXPECT_EQ(text([&](Emitter& e) { e.land(e.short_branch(0xE2, true)); }), "loop 0x0000000030000003");
+}
+
+TEST_F(Emit, rip_relative_operands_keep_their_target) {
+  // mov eax, [rip+0x100] at 0x30002000: 0x30002106
+  Instruction load = instruction(0x30002000, {0x8B, 0x05, 0x00, 0x01, 0x00, 0x00});
+  EXPECT_EQ(text([&](Emitter& e) { EXPECT_TRUE(e.copy(load)); }), "mov eax, [0x0000000030002106]");
+  // with an immediate behind the displacement
+  Instruction compare = instruction(0x30002000, {0x83, 0x3D, 0x00, 0x01, 0x00, 0x00, 0x05});
+  EXPECT_EQ(text([&](Emitter& e) { EXPECT_TRUE(e.copy(compare)); }),
+            "cmp dword ptr [0x0000000030002107], 0x05");
+  Instruction vex = instruction(0x30002000, {0xC5, 0xFE, 0x6F, 0x05, 0x00, 0x01, 0x00, 0x00});
+  EXPECT_EQ(text([&](Emitter& e) { EXPECT_TRUE(e.copy(vex)); }), "vmovdqu ymm0, [0x0000000030002108]");
+  Instruction evex = instruction(0x30002000, {0x62, 0xF1, 0xFE, 0x48, 0x6F, 0x05, 0, 1, 0, 0});
+  EXPECT_EQ(text([&](Emitter& e) { EXPECT_TRUE(e.copy(evex)); }), "vmovdqu64 zmm0, [0x000000003000210A]");
+}
+
+TEST_F(Emit, far_code_with_low_operands_uses_absolute_addresses) {
+  // The code is 32 TiB away, its operand below 2 GiB: only possible with an address-size prefix or a JIT that
+  // computes; here by a displacement that wraps.
+  Instruction far = instruction(0x7FFFFF00, {0x8B, 0x05, 0x00, 0x01, 0x00, 0x00});
+  EXPECT_EQ(
+      text([&](Emitter& e) { EXPECT_FALSE(e.copy(instruction(0x200000000000, {0x8B, 0x05, 0, 1, 0, 0}))); }),
+      "");
+  // 0x80000006 is in reach of a displacement from here.
+  EXPECT_EQ(text([&](Emitter& e) { EXPECT_TRUE(e.copy(far)); }), "mov eax, [0x0000000080000006]");
+}
+
+TEST_F(Emit, operands_out_of_reach_go_through_a_register) {
+  struct Case {
+    std::vector<uint8_t> bytes;
+    const char* expected;
+  };
+  const Case cases[] = {
+      {{0x8B, 0x05, 0, 1, 0, 0}, "mov eax, [rbx]"},
+      {{0x49, 0x8B, 0x1D, 0, 1, 0, 0}, "mov rbx, [rsi]"}, // a REX.B that means nothing
+      {{0x48, 0x83, 0x3D, 0, 1, 0, 0, 5}, "cmp qword ptr [rbx], 0x05"},
+      {{0xC5, 0xFE, 0x6F, 0x05, 0, 1, 0, 0}, "vmovdqu ymm0, [rbx]"},
+      {{0xC4, 0xE2, 0x60, 0xF2, 0x05, 0, 1, 0, 0}, "andn eax, ebx, [rsi]"},
+      {{0x62, 0xF1, 0xFE, 0x48, 0x6F, 0x05, 0, 1, 0, 0}, "vmovdqu64 zmm0, [rbx]"},
+      {{0x62, 0xE1, 0xFE, 0x48, 0x6F, 0x05, 0, 1, 0, 0}, "vmovdqu64 zmm16, [rbx]"},
+      {{0x62, 0xF1, 0x7C, 0x59, 0x58, 0x05, 0, 1, 0, 0}, "vaddps zmm0 {k1}, zmm0, dword ptr [rbx] {1to16}"},
+      {{0xF0, 0x0F, 0xB1, 0x1D, 0, 1, 0, 0}, "lock cmpxchg [rsi], ebx"},
+  };
+  for (const Case& c : cases) {
+    Instruction i = instruction(0x200000000000, c.bytes);
+    std::string got = text([&](Emitter& e) {
+      EXPECT_FALSE(e.copy(i));
+      emit_through_register(e, i, free_register(i));
+    });
+    EXPECT_EQ(got, c.expected);
+  }
+}
+
+TEST_F(Emit, evex_compressed_displacements_are_copied_as_they_are) {
+  // vmovdqu64 zmm1, [rax+0x40]: disp8 is 1, scaled by the vector length.
+  Instruction i = instruction(0x200000000000, {0x62, 0xF1, 0xFE, 0x48, 0x6F, 0x48, 0x01});
+  EXPECT_EQ(text([&](Emitter& e) { EXPECT_TRUE(e.copy(i)); }), "vmovdqu64 zmm1, [rax+0x40]");
+}
+
+TEST_F(Emit, operands_of_indirect_branches_are_loaded) {
+  struct Case {
+    std::vector<uint8_t> bytes;
+    const char* expected;
+  };
+  const Case cases[] = {
+      {{0xFF, 0xD0}, "mov rcx, rax"},
+      {{0x41, 0xFF, 0xE3}, "mov rcx, r11"},
+      {{0xFF, 0x24, 0xC5, 0, 0, 0x40, 0}, "mov rcx, [rax*8+0x400000]"},
+      {{0x43, 0xFF, 0x54, 0xE5, 0x10}, "mov rcx, [r13+r12*8+0x10]"},
+      {{0x64, 0xFF, 0x10}, "mov rcx, fs:[rax]"},
+      {{0x67, 0xFF, 0x10}, "mov rcx, [eax]"},
+      {{0x3E, 0xFF, 0xE0}, "mov rcx, rax"}, // notrack
+      {{0xFF, 0x25, 0, 1, 0, 0}, "mov rcx, [0x0000000030002106]"},
+  };
+  for (const Case& c : cases) {
+    Instruction i = instruction(0x30002000, c.bytes);
+    EXPECT_EQ(text([&](Emitter& e) { EXPECT_TRUE(e.load_operand(RCX, i)); }), c.expected);
+  }
+}
+
+} // namespace
+} // namespace rdb::engine
