@@ -13,14 +13,13 @@ namespace rdb::engine {
 namespace {
 
 constexpr size_t kRoom = 256 * 1024;
+constexpr size_t kExecutableStep = 1 << 20;
 constexpr size_t kDeadBytes = 2 << 20; // less is not worth a new start
 
 uint8_t* map_host(uint64_t place, size_t size, int protection, const char* what) {
   void* memory = mmap(reinterpret_cast<void*>(place), size, protection,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-  if (memory == MAP_FAILED)
-    limit("cannot map {} at {:#x} ({}): is executable memory forbidden here?", what, place,
-          std::strerror(errno));
+  if (memory == MAP_FAILED) limit("cannot map {} at {:#x} ({})", what, place, std::strerror(errno));
   return static_cast<uint8_t*>(memory);
 }
 
@@ -32,7 +31,7 @@ __attribute__((target("sse4.2"))) size_t indirect_hash(uint64_t pc) {
 } // namespace
 
 CodeCache::CodeCache(uint64_t place, size_t size, uint64_t table_place) : size_(size) {
-  memory_ = map_host(place, size, PROT_READ | PROT_WRITE | PROT_EXEC, "the code cache");
+  memory_ = map_host(place, size, PROT_READ | PROT_WRITE, "the code cache");
   table_ = reinterpret_cast<uint8_t**>(
       map_host(table_place, kIndirectSlots * sizeof(uint8_t*), PROT_READ | PROT_WRITE, "the branch table"));
   state_ = new (memory_) State;
@@ -41,7 +40,19 @@ CodeCache::CodeCache(uint64_t place, size_t size, uint64_t table_place) : size_(
   first_ = memory_ + ((static_cast<size_t>(emit.here() - memory_) + 63) & ~size_t{63});
   code_end_ = memory_ + size / 16 * 15;
   cursor_ = first_;
+  executable_end_ = memory_;
+  extend_executable();
   reset();
+}
+
+// Executable is only what is in use and a little more: it is easier to tell addresses of code from numbers.
+void CodeCache::extend_executable() {
+  while (executable_end_ < code_end_ && executable_end_ - cursor_ < static_cast<ptrdiff_t>(kRoom)) {
+    size_t size = std::min<size_t>(kExecutableStep, static_cast<size_t>(code_end_ - executable_end_));
+    if (::mprotect(executable_end_, size, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+      limit("cannot make memory executable ({}): is that forbidden here?", std::strerror(errno));
+    executable_end_ += size;
+  }
 }
 
 CodeCache::~CodeCache() {
@@ -83,6 +94,7 @@ bool CodeCache::make_room() {
     flush_all();
     return true;
   }
+  extend_executable();
   return false;
 }
 

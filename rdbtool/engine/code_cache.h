@@ -79,13 +79,15 @@ private:
   void kill(Block& block);
   void kill_page(uint64_t page_number);
   void reset();
+  void extend_executable();
   uint8_t** table_slot(uint64_t pc);
 
   uint8_t* memory_ = nullptr;
   size_t size_ = 0;
   uint8_t* first_ = nullptr; // behind state and glue
   uint8_t* cursor_ = nullptr;
-  uint8_t* code_end_ = nullptr; // counters lie behind
+  uint8_t* executable_end_ = nullptr; // grows with the cursor
+  uint8_t* code_end_ = nullptr;       // counters lie behind
   int32_t* next_counter_ = nullptr;
   uint8_t** table_ = nullptr;
   State* state_ = nullptr;

@@ -34,7 +34,7 @@ Layout make_layout(uint64_t seed, bool randomise) {
     layout.stack_top -= random.pages(22);
     layout.brk += random.pages(28);
   }
-  layout.cache = (layout.window + kImageSpan + 0x1FFFFF) & ~uint64_t{0x1FFFFF};
+  layout.cache = kCachePlace;
   return layout;
 }
 

@@ -19,7 +19,9 @@ inline constexpr uint64_t kHighEnd = 0x500000000000;
 
 inline constexpr uint64_t kPage = 4096;
 inline constexpr uint64_t kImageSpan = 0x30000000; // of the window, for images
-inline constexpr size_t kCacheSize = 256u << 20;   // the code cache, behind them
+// The code cache. Nothing of the guest's begins with these bytes, so that a search finds an address of it.
+inline constexpr uint64_t kCachePlace = 0x50000000;
+inline constexpr size_t kCacheSize = 256u << 20;
 
 // The table of indirect branches is addressed absolutely: below 2 GiB.
 inline constexpr uint64_t kTablePlace = 0x7F000000;

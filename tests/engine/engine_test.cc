@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstring>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <random>
 #include <sys/mman.h>
@@ -251,7 +252,9 @@ TEST_P(EngineTest, stops_after_exactly_n_instructions_in_every_tier) {
     // Hot from the first comparison on.
     reset(*engine, rdb_test_code, 5000);
     ASSERT_EQ(static_cast<int>(run(*engine, UINT64_MAX).reason), static_cast<int>(StopReason::system_call));
-    if (tier == Tier::traces) EXPECT_GT(engine->statistics().traces, 0u);
+    if (tier == Tier::traces) {
+      EXPECT_GT(engine->statistics().traces, 0u);
+    }
     for (size_t i = 0; i < limits.size(); ++i) {
       reset(*engine, rdb_test_code, kRounds);
       expect_equal(expected[i], run(*engine, limits[i]), fmt::format("limit {}", limits[i]));
@@ -393,7 +396,7 @@ TEST_P(EngineTest, memory_stays_bounded_when_code_comes_and_goes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, EngineTest, testing::Bool(),
-                         [](const auto& info) { return info.param ? "near" : "far"; });
+                         [](const auto& place) { return place.param ? "near" : "far"; });
 
 } // namespace
 } // namespace rdb::engine
