@@ -151,15 +151,37 @@ void Regions::before(replay::Replayer& replayer, GuestAddr pc) {
   if (auto found = before_.find(pc.value); found != before_.end())
     for (Site& site : found->second)
       call(replayer, site);
-  if (after_.count(pc.value)) {
-    engine::Path one;
-    engine::find_basic(replayer.space(), {}, pc.value, 1, one);
-    after_length_ = one.steps.empty() ? 0 : one.steps[0].instruction.length;
+  if (auto found = returns_.find(pc.value); found != returns_.end()) {
+    // Frames that were left in other ways lie below: they are over.
+    uint64_t sp = replayer.registers().gpr[engine::RSP];
+    std::vector<Return>& waiting = found->second;
+    while (!waiting.empty() && waiting.back().sp < sp)
+      waiting.pop_back();
+    if (!waiting.empty() && waiting.back().sp == sp) {
+      uint64_t from = waiting.back().call;
+      waiting.pop_back();
+      for (Site& site : after_[from])
+        call(replayer, site);
+    }
   }
+  if (after_.count(pc.value)) await(replayer, pc.value);
+}
+
+// Finds out what "after this instruction" means: the next one, or the return of the call that it is.
+void Regions::await(replay::Replayer& replayer, uint64_t pc) {
+  engine::Path one;
+  engine::find_basic(replayer.space(), {}, pc, 1, one);
+  if (one.steps.empty()) return;
+  const engine::Instruction& instruction = one.steps[0].instruction;
+  after_length_ = instruction.length;
+  after_call_ = instruction.kind == engine::Kind::call || instruction.kind == engine::Kind::call_indirect;
+  if (!after_call_) return;
+  if (returns_.count(instruction.end()) == 0) replayer.engine().add_stop(GuestAddr(instruction.end()));
+  returns_[instruction.end()].push_back({pc, replayer.registers().gpr[engine::RSP]});
 }
 
 bool Regions::wants_after(GuestAddr pc) {
-  return after_.count(pc.value) != 0;
+  return !after_call_ && after_.count(pc.value) != 0;
 }
 
 void Regions::after(replay::Replayer& replayer, GuestAddr pc) {

@@ -64,6 +64,7 @@ private:
 
   void attach(replay::Replayer& replayer, Bundle& bundle, uint64_t bias, const std::string& file);
   bool selected(const descriptors::Region& region, const std::string& file) const;
+  void await(replay::Replayer& replayer, uint64_t pc);
   void call(replay::Replayer& replayer, Site& site);
   void* activation(const descriptors::Part& part, const Frame& frame, const Site& site);
   uint64_t tls_block(replay::Replayer& replayer, const Bundle& bundle) const;
@@ -80,8 +81,14 @@ private:
   ArgumentBuffer buffer_;
   std::unique_ptr<NestedCalls> nested_;
   uint64_t after_length_ = 0; // of the instruction that after() waits for
-  int terminal_ = -1;         // the real standard output, while debug code's goes elsewhere
-  int captured_ = -1;         // where debug output goes before it gets its prefix
+  bool after_call_ = false;   // it is a call: "after" is when that returns
+  struct Return {
+    uint64_t call; // address of the call
+    uint64_t sp;   // when it has returned
+  };
+  std::unordered_map<uint64_t, std::vector<Return>> returns_; // by return address
+  int terminal_ = -1; // the real standard output, while debug code's goes elsewhere
+  int captured_ = -1; // where debug output goes before it gets its prefix
 };
 
 } // namespace rdb::debug

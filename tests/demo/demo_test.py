@@ -30,13 +30,20 @@ class Demo(harness.TestCase):
         return found
 
     def test_rdb_clang_makes_clangs_program(self):
-        self.assertEqual(self.outputs(r"^cmp names names.clang$"), [""])
+        self.assertEqual(self.outputs(r"^cmp names names.clang$"), ["", ""])
 
     def test_the_program_crashes_alone_recorded_and_replayed(self):
         alone, = self.outputs(r"^\./names <names\.txt$")
         self.assertTrue(alone.startswith("Cleo\nBartholomew\n"), alone)
         for out in alone, *self.outputs(r"^rdb record"), *self.outputs(r"^rdb replay$"):
-            self.assertTrue(out.startswith("Cleo\nBartholomew\n") and out.endswith("(ended by SIGSEGV)"), out)
+            self.assertTrue("Cleo\nBartholomew\n" in out and out.endswith("(ended by SIGSEGV)"), out)
+
+    def test_the_region_shows_the_cause(self):
+        out, = self.outputs(r"^rdb replay --prefix$")
+        hits = re.findall(r"(?m)^\[\d+ \d+ names\.c:17\] '(\w+)' takes (\d+) of 8 bytes; next is (\S+), should be (\S+)$", out)
+        self.assertEqual([hit[:2] for hit in hits], [("Ann", "4"), ("Bartholomew", "12"), ("Cleo", "5")], out)
+        self.assertEqual([hit[2] == hit[3] for hit in hits], [True, False, True], out)
+        self.assertTrue(out.endswith("(ended by SIGSEGV)"), out)
 
     def test_the_recording_says_what_it_is(self):
         self.assertRegex(self.outputs(r"^rdb record")[0], r"\nrdb: recorded \d+ instructions, SIGSEGV, .* in .*/names-0 ")
