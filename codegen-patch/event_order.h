@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Has memory, at a region's place in the machine code, the contents that the source says? The optimiser may
 // move, merge and delete stores and calls, also across a debug label. So before optimisation each instruction
-// gets its ordinal in its function as its line number, and the order of all writes to memory (events) is kept.
-// In the machine code the same events are found again by their lines, also after inlining. A write is in its
-// place relative to a region if, looking at these two alone, nothing comes right before the region that did
-// not do so in the source, and the write does not follow the region where it did not in the source.
+// gets its ordinal in its function as its line number, and the order of all writes to memory (events) is
+// kept. In the machine code the same events are found again by their lines, also after inlining. A write is
+// in its place relative to a region if, looking at these two alone, nothing comes right before the region
+// that did not do so in the source, and the write does not follow the region where it did not in the source.
 #pragma once
 
 #include <map>

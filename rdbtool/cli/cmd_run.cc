@@ -79,8 +79,7 @@ Action setup_run(CLI::App& app) {
   app.add_flag("--no-aslr", options->no_aslr, "Do not randomise the memory layout");
   app.add_option("--engine", options->engine, "fast, or step: one instruction at a time, as a check")
       ->check(CLI::IsMember({"fast", "blocks", "step"}));
-  app.add_flag("--lockstep", options->lockstep,
-               "Compare with one instruction at a time, all the way; slow");
+  app.add_flag("--lockstep", options->lockstep, "Compare with one instruction at a time, all the way; slow");
   app.add_option("--max-instructions", options->max_instructions,
                  "Stop after exactly this many instructions");
   take_guest_command(app);

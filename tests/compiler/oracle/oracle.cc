@@ -66,7 +66,9 @@ uint64_t general(const ucontext_t& context, Register reg) {
   return static_cast<uint64_t>(context.uc_mcontext.gregs[order[reg]]);
 }
 
-uint64_t program_address(const Address& address) { return base + address.value; }
+uint64_t program_address(const Address& address) {
+  return base + address.value;
+}
 
 uint64_t evaluate(const std::vector<Step>& steps, const ucontext_t& context) {
   std::vector<uint64_t> stack;
@@ -78,11 +80,21 @@ uint64_t evaluate(const std::vector<Step>& steps, const ucontext_t& context) {
   for (const Step& step : steps) {
     uint64_t b = 0;
     switch (step.op) {
-    case Op::kRegister: stack.push_back(general(context, static_cast<Register>(step.operand))); continue;
-    case Op::kConstant: stack.push_back(step.operand); continue;
-    case Op::kAddress: stack.push_back(program_address(step.address)); continue;
-    case Op::kNeg: stack.back() = -stack.back(); continue;
-    case Op::kNot: stack.back() = ~stack.back(); continue;
+    case Op::kRegister:
+      stack.push_back(general(context, static_cast<Register>(step.operand)));
+      continue;
+    case Op::kConstant:
+      stack.push_back(step.operand);
+      continue;
+    case Op::kAddress:
+      stack.push_back(program_address(step.address));
+      continue;
+    case Op::kNeg:
+      stack.back() = -stack.back();
+      continue;
+    case Op::kNot:
+      stack.back() = ~stack.back();
+      continue;
     case Op::kLoad: {
       uint64_t value = 0;
       memcpy(&value, reinterpret_cast<void*>(stack.back()), step.operand);
@@ -99,30 +111,66 @@ uint64_t evaluate(const std::vector<Step>& steps, const ucontext_t& context) {
       stack.back() = stack.back() << shift >> shift;
       continue;
     }
-    default: break;
+    default:
+      break;
     }
     b = pop();
     uint64_t& a = stack.back();
     auto sa = static_cast<int64_t>(a), sb = static_cast<int64_t>(b);
     switch (step.op) {
-    case Op::kAdd: a += b; break;
-    case Op::kSub: a -= b; break;
-    case Op::kMul: a *= b; break;
-    case Op::kDiv: a = static_cast<uint64_t>(sa / sb); break;
-    case Op::kMod: a %= b; break;
-    case Op::kAnd: a &= b; break;
-    case Op::kOr: a |= b; break;
-    case Op::kXor: a ^= b; break;
-    case Op::kShl: a <<= b; break;
-    case Op::kShr: a >>= b; break;
-    case Op::kSar: a = static_cast<uint64_t>(sa >> b); break;
-    case Op::kEq: a = a == b; break;
-    case Op::kNe: a = a != b; break;
-    case Op::kLt: a = sa < sb; break;
-    case Op::kLe: a = sa <= sb; break;
-    case Op::kGt: a = sa > sb; break;
-    case Op::kGe: a = sa >= sb; break;
-    default: die("an expression step that is not known");
+    case Op::kAdd:
+      a += b;
+      break;
+    case Op::kSub:
+      a -= b;
+      break;
+    case Op::kMul:
+      a *= b;
+      break;
+    case Op::kDiv:
+      a = static_cast<uint64_t>(sa / sb);
+      break;
+    case Op::kMod:
+      a %= b;
+      break;
+    case Op::kAnd:
+      a &= b;
+      break;
+    case Op::kOr:
+      a |= b;
+      break;
+    case Op::kXor:
+      a ^= b;
+      break;
+    case Op::kShl:
+      a <<= b;
+      break;
+    case Op::kShr:
+      a >>= b;
+      break;
+    case Op::kSar:
+      a = static_cast<uint64_t>(sa >> b);
+      break;
+    case Op::kEq:
+      a = a == b;
+      break;
+    case Op::kNe:
+      a = a != b;
+      break;
+    case Op::kLt:
+      a = sa < sb;
+      break;
+    case Op::kLe:
+      a = sa <= sb;
+      break;
+    case Op::kGt:
+      a = sa > sb;
+      break;
+    case Op::kGe:
+      a = sa >= sb;
+      break;
+    default:
+      die("an expression step that is not known");
     }
   }
   return stack.back();
@@ -131,17 +179,22 @@ uint64_t evaluate(const std::vector<Step>& steps, const ucontext_t& context) {
 // The memory that a part is in, or null if it is a value.
 char* memory_of(const Part& part, const Argument& argument, const ucontext_t& context) {
   switch (part.cls) {
-  case Class::kStack: return reinterpret_cast<char*>(general(context, part.reg) + static_cast<uint64_t>(part.reg_offset));
-  case Class::kGlobal: return reinterpret_cast<char*>(program_address(part.address));
-  case Class::kTls: return tls_block + part.address.value;
-  case Class::kAddress: return reinterpret_cast<char*>(evaluate(part.steps, context));
+  case Class::kStack:
+    return reinterpret_cast<char*>(general(context, part.reg) + static_cast<uint64_t>(part.reg_offset));
+  case Class::kGlobal:
+    return reinterpret_cast<char*>(program_address(part.address));
+  case Class::kTls:
+    return tls_block + part.address.value;
+  case Class::kAddress:
+    return reinterpret_cast<char*>(evaluate(part.steps, context));
   case Class::kActivation: {
     uint64_t frame = general(context, part.reg) + static_cast<uint64_t>(part.reg_offset);
     auto& storage = activations[{part.activation, frame}];
     if (storage.empty()) storage.resize(argument.size);
     return storage.data();
   }
-  default: return nullptr;
+  default:
+    return nullptr;
   }
 }
 
@@ -154,9 +207,10 @@ void copy_value(const Part& part, char* to, const ucontext_t& context) {
     uint64_t value = general(context, part.reg);
     memcpy(to, &value, part.size);
   } else if (part.cls == Class::kValue) {
-    uint64_t value = part.steps.size() == 1 && part.steps[0].op == Op::kRegister && part.steps[0].operand >= 17
-                         ? 0
-                         : evaluate(part.steps, context);
+    uint64_t value =
+        part.steps.size() == 1 && part.steps[0].op == Op::kRegister && part.steps[0].operand >= 17
+            ? 0
+            : evaluate(part.steps, context);
     memcpy(to, &value, part.size);
   } else {
     die("a class that is not known");
@@ -171,7 +225,8 @@ void fill_tls_slots() {
 
 void run(const Location& location, const ucontext_t& context) {
   size_t index = 0;
-  while (descriptors.regions[index].id != location.region) ++index;
+  while (descriptors.regions[index].id != location.region)
+    ++index;
   const Region& region = descriptors.regions[index];
   std::vector<void*> args(region.arguments + 1);
   std::vector<std::vector<char>> copies(region.arguments);
@@ -180,7 +235,8 @@ void run(const Location& location, const ucontext_t& context) {
     for (const Part& part : argument.parts)
       if (part.cls == Class::kUnavailable) {
         if (getenv("RDB_ORACLE_VERBOSE"))
-          fprintf(stderr, "oracle: line %u: %s: %s\n", region.begin_line, argument.name.c_str(), part.reason.c_str());
+          fprintf(stderr, "oracle: line %u: %s: %s\n", region.begin_line, argument.name.c_str(),
+                  part.reason.c_str());
         return;
       }
     char* memory = argument.parts.size() == 1 ? memory_of(argument.parts[0], argument, context) : nullptr;
@@ -304,8 +360,10 @@ bool start() {
       slots[i] = reinterpret_cast<void*>(program_address(symbol.address));
     if (symbol.owner == Owner::kLibrary) slots[i] = (dlsym(RTLD_DEFAULT, symbol.name.c_str()));
   }
-  for (const Location& location : descriptors.locations) plant(location.address, location.side, {&location, 0});
-  for (const Entry& entry : descriptors.entries) plant(entry.address, entry.side, {nullptr, entry.activation});
+  for (const Location& location : descriptors.locations)
+    plant(location.address, location.side, {&location, 0});
+  for (const Entry& entry : descriptors.entries)
+    plant(entry.address, entry.side, {nullptr, entry.activation});
   struct sigaction action{};
   action.sa_sigaction = on_trap;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
