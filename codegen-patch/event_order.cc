@@ -234,9 +234,11 @@ void EventOrder::check_level(const Level& level, const MachineInstr& label,
     }
   }
   std::vector<FlowBlock> source;
+  source.reserve(skeleton.blocks.size());
   for (const Block& block : skeleton.blocks)
     source.push_back({{}, block.successors, block.exits});
   std::vector<FlowBlock> machine;
+  machine.reserve(blocks.size());
   for (const MachineBlock& block : blocks)
     machine.push_back({{}, block.successors, block.exits});
   bool anything = false; // is something known to be stale that a pointer may lead to

@@ -340,7 +340,7 @@ void plant(const Address& address, Side side, Place place) {
   (side == Side::kBefore ? entry->second.before : entry->second.after).push_back(place);
 }
 
-bool start() {
+bool start() noexcept {
   const char* bundle = getenv("RDB_ORACLE_BUNDLE");
   if (!bundle) return false;
   unsetenv("LD_PRELOAD");
