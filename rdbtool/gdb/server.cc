@@ -97,11 +97,10 @@ private:
   }
 
   bool answer(std::string_view packet) {
-    Answer answer = session_.handle(parse_request(packet), connection_);
-    for (const std::string& text : answer.packets) {
-      last_ = encode_frame(text);
-      if (!connection_.send(last_)) return false;
-    }
+    auto emit = [this](const std::string& text) { connection_.send(encode_frame(text)); };
+    Answer answer = session_.handle(parse_request(packet), connection_, emit);
+    last_ = encode_frame(answer.packet);
+    if (!connection_.send(last_)) return false;
     if (answer.no_acks) acks_ = false;
     return !answer.closes;
   }

@@ -58,24 +58,26 @@ Session::~Session() {
   }
 }
 
-Answer Session::handle(const Request& request, InterruptSource& interrupt) {
+Answer Session::handle(const Request& request, InterruptSource& interrupt, const Emit& emit) {
   pending_ = {};
   interrupt_ = &interrupt;
+  emit_ = &emit;
   std::string reply;
   try {
     reply = std::visit([this](const auto& value) { return answer(value); }, request);
   } catch (const std::exception& error) {
     if (std::holds_alternative<request::Resume>(request)) {
       // gdb waits for a stop and takes nothing else.
-      tell(fmt::format("rdb: {}", error.what()));
+      tell(fmt::format("rdb: {}\n", error.what()));
       reply = "T05";
     } else {
       reply = error_reply(error.what());
     }
   }
   interrupt_ = nullptr;
+  emit_ = nullptr;
   Answer done = std::move(pending_);
-  done.packets.push_back(std::move(reply));
+  done.packet = std::move(reply);
   return done;
 }
 

@@ -22,9 +22,9 @@ namespace rdb::gdb {
 
 // What goes back to gdb.
 struct Answer {
-  std::vector<std::string> packets; // in this order; the last one answers the request
-  bool no_acks = false;             // from here on neither side acknowledges
-  bool closes = false;              // the connection ends
+  std::string packet;
+  bool no_acks = false; // from here on neither side acknowledges
+  bool closes = false;  // the connection ends
 };
 
 class Session {
@@ -35,8 +35,9 @@ public:
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Never throws: trouble becomes an error packet.
-  Answer handle(const Request& request, InterruptSource& interrupt);
+  // Never throws: trouble becomes an error packet. `emit` sends a packet at once, before the answer.
+  using Emit = std::function<void(const std::string& packet)>;
+  Answer handle(const Request& request, InterruptSource& interrupt, const Emit& emit);
 
 private:
   struct PointKey {
@@ -89,7 +90,7 @@ private:
   StopPoints stop_points() const;
   std::string stop_reply(const Stop& stop);
   std::string stop_reason(const Stop& stop) const;
-  void tell(const std::string& text); // to gdb's console, while it waits for a stop
+  void tell(std::string_view text); // to gdb's console, while it waits for a stop
 
   // session_diversion.cc
   void siginfo_read();
@@ -97,6 +98,7 @@ private:
   void allow_writes();
   std::string write_memory(GuestAddr address, std::span<const std::byte> data);
   std::string write_registers(ThreadId thread, const Registers& changed);
+  bool belongs_to_call(ThreadId thread, const Registers& changed);
   bool in_call(ThreadId thread);
   void leave_diversion();
 
@@ -111,7 +113,8 @@ private:
   std::function<void(const std::string&)> say_;
   RecordedFiles files_;
   InterruptSource* interrupt_ = nullptr;
-  Answer pending_; // packets to go before the one being made
+  const Emit* emit_ = nullptr;
+  Answer pending_; // the one being made
 
   bool names_processes_ = false; // gdb understands pPROCESS.THREAD
   ThreadRef register_thread_, resume_thread_;

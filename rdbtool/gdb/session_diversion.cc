@@ -5,6 +5,7 @@
 // siginfo back, write all registers back. What the called function left in memory must stay readable after
 // that (strings it returned, memory it allocated for the next call's arguments), so the copy lives on until
 // gdb resumes outside a call.
+#include "rdbtool/gdb/register_file.h"
 #include "rdbtool/gdb/session.h"
 
 #include <fmt/format.h>
@@ -33,7 +34,8 @@ void Session::allow_writes() {
 }
 
 std::string Session::write_memory(GuestAddr address, std::span<const std::byte> data) {
-  if (diversion_ == Diversion::none) {
+  // Between calls the copy is only there to be looked at.
+  if (diversion_ == Diversion::none || siginfo_reads_ == 0) {
     say_(fmt::format("rdb: a recorded run cannot be changed: {} bytes at {:#x} not written", data.size(),
                      address.value));
     return "E0e";
@@ -45,10 +47,23 @@ std::string Session::write_memory(GuestAddr address, std::span<const std::byte> 
 std::string Session::write_registers(ThreadId thread, const Registers& changed) {
   if (changed == target_.registers(thread)) return "OK";
   // gdb shows this answer; for memory it would not.
-  if (diversion_ == Diversion::none) return "E.rdb: a recorded run cannot be changed";
+  if (diversion_ == Diversion::none || !belongs_to_call(thread, changed))
+    return "E.rdb: a recorded run cannot be changed";
   allow_writes();
   target_.write_registers(thread, changed);
   return "OK";
+}
+
+// After a call, gdb writes back what was there before; anything else is the user's wish.
+bool Session::belongs_to_call(ThreadId thread, const Registers& changed) {
+  if (siginfo_reads_ > 0) return true;
+  Registers present = target_.registers(thread);
+  const Registers& before = recorded_[thread];
+  for (unsigned i = 0; i < register_count(); ++i) {
+    auto value = register_bytes(changed, i);
+    if (value != register_bytes(present, i) && value != register_bytes(before, i)) return false;
+  }
+  return true;
 }
 
 // A call has moved the pc or the stack pointer, and has not written siginfo back. Neither alone is enough:

@@ -11,8 +11,10 @@
 
 namespace rdb::gdb {
 
-void Session::tell(const std::string& text) {
-  pending_.packets.push_back("O" + to_hex(text + "\n"));
+void Session::tell(std::string_view text) {
+  // In pieces that fit into packets.
+  for (; !text.empty(); text.remove_prefix(std::min<size_t>(text.size(), 4096)))
+    (*emit_)("O" + to_hex(text.substr(0, 4096)));
 }
 
 StopPoints Session::stop_points() const {
@@ -75,6 +77,7 @@ Stop Session::resume(const request::Resume& request) {
   run.direction = request.direction;
   run.stops = &stops;
   run.interrupt = interrupt_;
+  run.output = [this](std::string_view text) { tell(text); };
   auto action = std::ranges::find(request.actions, true, &request::ResumeAction::step);
   if (action != request.actions.end()) {
     run.step = thread;
@@ -94,7 +97,7 @@ Stop Session::resume(const request::Resume& request) {
 std::string Session::answer(const request::Resume& request) {
   last_stop_ = resume(request);
   register_thread_ = resume_thread_ = {};
-  if (!last_stop_.message.empty()) tell(last_stop_.message);
+  if (!last_stop_.message.empty()) tell(last_stop_.message + "\n");
   return stop_reply(last_stop_);
 }
 

@@ -13,10 +13,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rdb::gdb {
@@ -114,6 +116,8 @@ struct RunRequest {
   GuestAddr range_begin, range_end;
   const StopPoints* stops = nullptr; // null: none
   InterruptSource* interrupt = nullptr;
+  // Called with what the program wrote to its terminal, the first time it is passed going forwards.
+  std::function<void(std::string_view)> output;
 };
 
 enum class StopKind : uint8_t {

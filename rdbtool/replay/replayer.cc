@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <utility>
 
 namespace rdb::replay {
 namespace {
@@ -55,19 +56,42 @@ Replayer::~Replayer() {
 }
 
 std::optional<guest::Ending> Replayer::run(Time to) {
-  while (!ending_) {
-    const trace::Step* step = held_ != nullptr ? held_ : run_.next();
-    held_ = nullptr;
-    if (step == nullptr) break;
-    if (step->until > to) {
-      held_ = step;
-      play_to({step->thread, to, nullptr});
+  for (;;) {
+    switch (advance(to).event) {
+    case Event::reached:
+    case Event::ended:
+      return ending_;
+    case Event::input:
+    case Event::applied:
+    case Event::address: // play() tells the observer
       break;
+    case Event::access:
+      bug("a stop that nobody asked for at {:#x}", registers().rip);
     }
-    play_to(*step);
-    if (step->input != nullptr) apply(*step->input);
   }
-  return ending_;
+}
+
+Replayer::Stretch Replayer::advance(Time to) {
+  while (!ending_) {
+    if (due_) {
+      due_ = false;
+      const trace::Input* input = std::exchange(held_, nullptr)->input;
+      apply(*input);
+      return {ending_ ? Event::ended : Event::applied, input};
+    }
+    const trace::Step* step = held_ != nullptr ? held_ : run_.next();
+    held_ = step;
+    if (step == nullptr) break;
+    if (step->until > to) return {play_to({step->thread, to, nullptr}), nullptr};
+    Event event = play_to(*step);
+    if (event != Event::reached) return {event, nullptr};
+    if (step->input != nullptr) {
+      due_ = true;
+      return {Event::input, step->input};
+    }
+    held_ = nullptr;
+  }
+  return {Event::ended, nullptr};
 }
 
 // Runs the guest; at a stop address the observer comes first. A run that begins at one has reached it by
@@ -88,7 +112,7 @@ engine::Stop Replayer::play(uint64_t limit) {
 }
 
 // Lets the guest run up to the step's time, and sees that it comes to what the step's input answers.
-void Replayer::play_to(const trace::Step& step) {
+Replayer::Event Replayer::play_to(const trace::Step& step) {
   thread_ = step.thread;
   while (now() < step.until) {
     bool wants_instruction = step.input != nullptr && step.input->kind() == trace::InputKind::kInstruction;
@@ -107,7 +131,7 @@ void Replayer::play_to(const trace::Step& step) {
     case engine::StopReason::input:
       if (!wants_instruction || now() + 1 != step.until) differ("no input instruction", "one");
       at_input_ = true;
-      return;
+      return Event::reached;
     case engine::StopReason::fault: {
       engine::Stop after;
       if (write_to_code(stop.fault, after)) {
@@ -117,15 +141,16 @@ void Replayer::play_to(const trace::Step& step) {
       // A breakpoint instruction is executed, and its signal comes at the time behind it.
       if (now() == step.until && step.input != nullptr && step.input->kind() == trace::InputKind::kSignal &&
           step.input->as<trace::SignalInput>().number == stop.fault.signal)
-        return;
+        return Event::reached;
       differ("no fault", fmt::format("signal {} for address {}", stop.fault.signal, stop.fault.info.si_addr));
     }
     case engine::StopReason::address:
-      break; // play() tells the observer
+      return Event::address;
     case engine::StopReason::access:
-      bug("a stop that nobody asked for at {:#x}", registers().rip);
+      return Event::access;
     }
   }
+  return Event::reached;
 }
 
 void Replayer::apply(const trace::Input& input) {

@@ -52,6 +52,25 @@ public:
   // reached.
   std::optional<guest::Ending> run(Time to);
 
+  // The same in stretches, for those who look at the guest on the way. The engine's stops (at an address, at
+  // an access) end a stretch, and so does every input, before it is applied and after.
+  enum class Event : uint8_t {
+    reached, // the state at `to`
+    input,   // the guest has come to `input`; the next call applies it
+    applied, // the input is applied
+    address,
+    access,
+    ended, // there is no more: see ending()
+  };
+  struct Stretch {
+    Event event = Event::reached;
+    const trace::Input* input = nullptr; // valid until the next call after `applied`
+  };
+  Stretch advance(Time to);
+  const std::optional<guest::Ending>& ending() const { return ending_; }
+  // True if the guest is in a system call whose result is not applied yet.
+  bool in_call() const { return at_call_; }
+
   // Why the log ends where it does: complete, cut off ...
   const trace::LogEnd& log_end() const { return run_.end(); }
   ThreadId thread() const { return thread_; }
@@ -59,7 +78,7 @@ public:
   const std::optional<guest::PendingSignal>& fatal() const { return fatal_; }
 
 private:
-  void play_to(const trace::Step& step);
+  Event play_to(const trace::Step& step);
   engine::Stop play(uint64_t limit);
   void apply(const trace::Input& input);
   void start(const trace::StartInput& start);
@@ -80,7 +99,8 @@ private:
   Observer* observer_ = nullptr;
   uint64_t observed_ = UINT64_MAX; // the time at which before() was last called
   ThreadId thread_;
-  const trace::Step* held_ = nullptr; // the next step, when run() had to stop before it
+  const trace::Step* held_ = nullptr; // the step that is not done yet
+  bool due_ = false;                  // all of it but its input is
   bool at_call_ = false;              // the guest has made a call that no input has answered yet
   bool at_input_ = false;             // likewise an input instruction
   std::optional<guest::Ending> ending_;

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Moving a replay forwards, with every stop found exactly.
+//
+// The engine stops before an instruction at an address or with an access, but never at the first instruction
+// of a run. So the first one is always looked at here: before it, for breakpoints, and at what it touches.
+#include "rdbtool/engine/operand.h"
+#include "rdbtool/gdb/agent_expression.h"
+#include "rdbtool/gdb/register_file.h"
+#include "rdbtool/gdb/replay_agent.h"
+
+#include <cstring>
+#include <utility>
+
+namespace rdb::gdb {
+
+namespace {
+
+// A condition's view of the guest, without a copy of the registers for the usual case.
+class GuestContext : public AgentContext {
+public:
+  GuestContext(replay::Replayer& replayer, std::function<Registers()> all)
+      : replayer_(replayer), all_(std::move(all)) {}
+
+  std::optional<uint64_t> register_value(unsigned number) override {
+    // gdb's order of the general registers, in the order of the encoding.
+    static constexpr uint8_t kOrder[] = {0, 3, 1, 2, 6, 7, 5, 4, 8, 9, 10, 11, 12, 13, 14, 15};
+    if (number < 16) return replayer_.registers().gpr[kOrder[number]];
+    if (number == kRegisterRip) return replayer_.registers().rip;
+    return register_number_value(all_(), number);
+  }
+  bool read(GuestAddr from, std::span<std::byte> to) override {
+    return replayer_.space().read(from, to.data(), to.size()) == to.size();
+  }
+
+private:
+  replay::Replayer& replayer_;
+  std::function<Registers()> all_;
+};
+
+bool overlaps(const Watchpoint& watch, uint64_t address, uint64_t size) {
+  return address < watch.address.value + watch.size && watch.address.value < address + size;
+}
+
+} // namespace
+
+bool ReplayAgent::at_limit(Position limit) const {
+  if (time_ != limit.time) return time_ > limit.time;
+  return ordinal_ >= limit.ordinal || !pending_;
+}
+
+void ReplayAgent::set_stops(const StopPoints& stops) {
+  std::set<uint64_t> wanted;
+  for (const Breakpoint& point : stops.breakpoints)
+    wanted.insert(point.address.value);
+  for (uint64_t address : stops_)
+    if (!wanted.contains(address)) replayer_.engine().remove_stop(GuestAddr(address));
+  for (uint64_t address : wanted)
+    if (!stops_.contains(address)) replayer_.engine().add_stop(GuestAddr(address));
+  stops_ = std::move(wanted);
+  if (watching_) replayer_.engine().clear_watches();
+  for (const Watchpoint& watch : stops.watchpoints)
+    replayer_.engine().add_watch(watch.address, watch.size, watch.kind != WatchKind::write,
+                                 watch.kind != WatchKind::read);
+  watching_ = !stops.watchpoints.empty();
+}
+
+// The guest may have executed instructions: a new position if it did.
+void ReplayAgent::after_instructions() {
+  if (replayer_.now() == time_) return;
+  time_ = replayer_.now();
+  ordinal_ = 0;
+  returned_ = -1;
+}
+
+// Finds out whether the next thing is an input of this same time.
+void ReplayAgent::settle() {
+  if (pending_ || ended_) return;
+  replay::Replayer::Stretch stretch = replayer_.advance(time_);
+  if (stretch.event == replay::Replayer::Event::input) pending_ = stretch.input;
+  if (stretch.event == replay::Replayer::Event::ended) ended_ = true;
+}
+
+void ReplayAgent::apply_pending() {
+  const trace::Input& input = *pending_;
+  trace::InputKind kind = input.kind();
+  int64_t call = kind == trace::InputKind::kSyscall ? input.as<trace::SyscallInput>().number : -1;
+  bool more = input.more, continued = input.continued;
+  if (kind == trace::InputKind::kSignal)
+    std::memcpy(last_siginfo_.data(), input.as<trace::SignalInput>().siginfo, last_siginfo_.size());
+  replay::Replayer::Stretch stretch = replayer_.advance(time_);
+  pending_ = nullptr;
+  ++ordinal_;
+  if (stretch.event == replay::Replayer::Event::ended) ended_ = true;
+  if (call >= 0) returning_ = call;
+  returned_ = -1;
+  if ((call >= 0 || continued) && !more) returned_ = std::exchange(returning_, -1);
+  settle();
+}
+
+std::optional<Stop> ReplayAgent::arrival(const StopPoints& stops) {
+  ThreadId thread = replayer_.thread();
+  if (pending_ && pending_->kind() == trace::InputKind::kSignal) {
+    const auto& signal = pending_->as<trace::SignalInput>();
+    bool silent = signal.number <= 0 || signal.number > 64 ||
+                  signal.action == trace::SignalAction::kIgnored ||
+                  stops.silent_signals[static_cast<size_t>(signal.number)];
+    if (!silent) return Stop{StopKind::signal, thread, signal.number, {}, {}};
+  }
+  if (!stops.syscalls.enabled) return std::nullopt;
+  if (replayer_.in_call() && ordinal_ == 0) {
+    int64_t number = replayer_.current_call().number;
+    if (stops.syscalls.catches(number)) return Stop{StopKind::syscall_entry, thread, number, {}, {}};
+  }
+  if (returned_ >= 0 && stops.syscalls.catches(returned_))
+    return Stop{StopKind::syscall_return, thread, returned_, {}, {}};
+  return std::nullopt;
+}
+
+std::optional<Stop> ReplayAgent::breakpoint_here(const StopPoints& stops) {
+  GuestAddr pc(replayer_.registers().rip);
+  if (!stops_.contains(pc.value)) return std::nullopt;
+  GuestContext context(replayer_, [this] { return registers(); });
+  for (const Breakpoint& point : stops.breakpoints)
+    if (point.address == pc && condition_holds(point.conditions, context))
+      return Stop{StopKind::breakpoint, replayer_.thread(), 0, {}, {}};
+  return std::nullopt;
+}
+
+std::optional<Stop> ReplayAgent::next_instruction_touches(const StopPoints& stops) {
+  if (stops.watchpoints.empty()) return std::nullopt;
+  uint8_t bytes[15];
+  const engine::Registers& regs = replayer_.registers();
+  size_t size = replayer_.space().read(GuestAddr(regs.rip), bytes, sizeof bytes);
+  engine::Instruction instruction;
+  if (!engine::decode(regs.rip, bytes, size, instruction)) return std::nullopt;
+  for (const engine::MemoryAccess& access : engine::memory_accesses(instruction, regs))
+    for (const Watchpoint& watch : stops.watchpoints) {
+      bool kind =
+          (access.write && watch.kind != WatchKind::read) || (access.read && watch.kind != WatchKind::write);
+      if (kind && overlaps(watch, access.address, access.size))
+        return Stop{StopKind::watchpoint, replayer_.thread(), 0, watch, {}};
+    }
+  return std::nullopt;
+}
+
+std::optional<Stop> ReplayAgent::pending_input_touches(const StopPoints& stops) {
+  for (const Watchpoint& watch : stops.watchpoints)
+    for (const trace::MemoryWrite& write : pending_->writes)
+      if (watch.kind != WatchKind::read && overlaps(watch, write.address.value, write.size))
+        return Stop{StopKind::watchpoint, replayer_.thread(), 0, watch, {}};
+  return std::nullopt;
+}
+
+void ReplayAgent::report(Advanced& reply) {
+  reply.here = here();
+  reply.input_pending = pending_ != nullptr;
+  reply.thread = replayer_.thread();
+  reply.output = std::exchange(output_, {});
+  show_from_ = kNever;
+}
+
+Advanced ReplayAgent::advance(const Advance& request) {
+  using Event = replay::Replayer::Event;
+  Advanced reply;
+  const StopPoints& stops = request.stops;
+  set_stops(stops);
+  show_from_ = request.show_from;
+
+  // True if the run ends with this stop.
+  auto take = [&](std::optional<Stop> stop, Position at) {
+    if (!stop) return false;
+    reply.stop = std::move(stop);
+    reply.stop_at = at;
+    return !request.last_stop;
+  };
+  auto finish = [&](Advanced::Kind kind) {
+    reply.kind = kind;
+    report(reply);
+    return reply;
+  };
+
+  bool looked_at_breakpoint = false;
+  if (request.last_stop && !at_limit(request.limit)) take(arrival(stops), here());
+  for (;;) {
+    if (at_limit(request.limit)) return finish(Advanced::Kind::limit);
+    Position before = here();
+    std::optional<Stop> touched;
+    if (pending_) {
+      touched = pending_input_touches(stops);
+      apply_pending();
+    } else if (ended_) {
+      if (replayer_.ending()) {
+        bool exited = replayer_.ending()->kind == guest::Ending::Kind::exited;
+        reply.ending = {exited ? Ending::Kind::exited : Ending::Kind::signalled, replayer_.ending()->value};
+      }
+      return finish(Advanced::Kind::end);
+    } else {
+      // An instruction comes next.
+      if (!looked_at_breakpoint && take(breakpoint_here(stops), before)) return finish(Advanced::Kind::stop);
+      looked_at_breakpoint = false;
+      touched = next_instruction_touches(stops);
+      Time to = touched || request.step ? Time(time_ + 1) : request.limit.time;
+      replay::Replayer::Stretch stretch = replayer_.advance(to);
+      if (stretch.event == Event::input && stretch.input->kind() == trace::InputKind::kInstruction)
+        stretch = replayer_.advance(to); // no input to the eye: an instruction like others
+      after_instructions();
+      if (stretch.event == Event::ended) ended_ = true;
+      if (stretch.event == Event::input) pending_ = stretch.input;
+      if (stretch.event == Event::address) {
+        if (take(breakpoint_here(stops), here())) return finish(Advanced::Kind::stop);
+        looked_at_breakpoint = true;
+      }
+      settle();
+    }
+    if (here() == before) continue;
+    bool at_end = request.last_stop && at_limit(request.limit);
+    if (touched && take(touched, request.last_stop ? before : here())) return finish(Advanced::Kind::stop);
+    if (!at_end && take(arrival(stops), here())) return finish(Advanced::Kind::stop);
+    if (request.step && time_ != before.time) {
+      uint64_t pc = replayer_.registers().rip;
+      bool in_range = pc >= request.range_begin.value && pc < request.range_end.value;
+      if (!in_range && take(Stop{StopKind::step, replayer_.thread(), 0, {}, {}}, here()))
+        return finish(Advanced::Kind::stop);
+    }
+  }
+}
+
+} // namespace rdb::gdb

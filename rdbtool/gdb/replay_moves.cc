@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Going forwards in stretches, with snapshots in between; going backwards from snapshot to snapshot.
+#include "rdbtool/base/error.h"
+#include "rdbtool/gdb/replay_target.h"
+
+namespace rdb::gdb {
+
+namespace {
+
+// Instructions in a stretch: short enough for Ctrl-C, long enough to cost nothing. With watchpoints each
+// instruction is looked at.
+constexpr uint64_t kStretch = 50'000'000;
+constexpr uint64_t kWatchedStretch = 2'000'000;
+// Going back to a place, a snapshot is left this far before it: the next steps back begin there.
+constexpr uint64_t kNear = 20'000;
+
+uint64_t stretch_of(const StopPoints& stops) {
+  return stops.watchpoints.empty() ? kStretch : kWatchedStretch;
+}
+
+Position later(Position position, uint64_t instructions) {
+  Time time(position.time.value > UINT64_MAX - instructions ? UINT64_MAX
+                                                            : position.time.value + instructions);
+  return {time, UINT32_MAX};
+}
+
+std::string ending_text(const Ending& ending) {
+  switch (ending.kind) {
+  case Ending::Kind::exited:
+    return fmt::format("the program exited with status {}", ending.value);
+  case Ending::Kind::signalled:
+    return fmt::format("signal {} ended the program", ending.value);
+  case Ending::Kind::cut:
+    break;
+  }
+  return "it was cut off";
+}
+
+} // namespace
+
+Stop ReplayTarget::here_as(StopKind kind, std::string message) {
+  return {kind, thread_, 0, {}, std::move(message)};
+}
+
+Stop ReplayTarget::run(const RunRequest& request) {
+  return request.direction == Direction::forward ? run_forward(request) : run_backward(request);
+}
+
+Stop ReplayTarget::run_forward(const RunRequest& request) {
+  Advance advance;
+  if (request.stops) advance.stops = *request.stops;
+  advance.step = request.step.has_value();
+  advance.range_begin = request.range_begin;
+  advance.range_end = request.range_end;
+  for (;;) {
+    advance.limit = later(here_, stretch_of(advance.stops));
+    advance.show_from = shown_until_;
+    Advanced reply = worker_.advance(advance);
+    take(reply);
+    shown_until_ = std::max(shown_until_, here_);
+    if (request.output && !reply.output.empty()) request.output(reply.output);
+    if (reply.kind == Advanced::Kind::stop) return *reply.stop;
+    if (reply.kind == Advanced::Kind::end)
+      return here_as(StopKind::history_end, "rdb: the recording ends here: " + ending_text(reply.ending));
+    if (request.interrupt && request.interrupt->requested()) return here_as(StopKind::interrupted);
+    snapshots_.add_if_due(here_, worker_);
+  }
+}
+
+// The last stop in [from, end), where `from` is a snapshot's position.
+std::optional<std::pair<Position, Stop>> ReplayTarget::last_stop(Position from, Position end,
+                                                                 const StopPoints& stops,
+                                                                 InterruptSource* interrupt,
+                                                                 bool& interrupted) {
+  ReplayProcess scout = snapshots_.copy_of(from);
+  Advance advance;
+  advance.stops = stops;
+  advance.last_stop = true;
+  std::optional<std::pair<Position, Stop>> last;
+  Position at = from;
+  while (at < end) {
+    advance.limit = std::min(later(at, stretch_of(stops)), end);
+    Advanced reply = scout.advance(advance);
+    if (reply.stop) last = {reply.stop_at, *reply.stop};
+    if (reply.kind == Advanced::Kind::end || reply.here == at) break;
+    at = reply.here;
+    if (interrupt && interrupt->requested()) {
+      interrupted = true;
+      return std::nullopt;
+    }
+    if (at < end) snapshots_.add_if_due(at, scout);
+  }
+  return last;
+}
+
+Stop ReplayTarget::run_backward(const RunRequest& request) {
+  if (here_ <= first_) return here_as(StopKind::history_start);
+  StopPoints stops;
+  if (request.stops) stops = *request.stops;
+  if (request.step) return step_back(stops);
+  bool interrupted = false;
+  Position end = here_;
+  while (auto from = snapshots_.before(end)) {
+    auto found = last_stop(*from, end, stops, request.interrupt, interrupted);
+    if (interrupted) return here_as(StopKind::interrupted);
+    if (found) {
+      go_to(found->first);
+      found->second.thread = thread_;
+      return found->second;
+    }
+    end = *from;
+  }
+  go_to(first_);
+  return here_as(StopKind::history_start);
+}
+
+// Undoes one instruction. What lies between (inputs of this time, and the instruction itself for watchpoints)
+// may stop the run before that.
+Stop ReplayTarget::step_back(const StopPoints& stops) {
+  Position end = here_;
+  if (end.time.value == first_.time.value) {
+    go_to(first_);
+    return here_as(StopKind::history_start);
+  }
+  go_to({end.time - 1, UINT32_MAX});
+  Position start = here_;
+  StopPoints others = stops;
+  others.breakpoints.clear();
+  if (!others.watchpoints.empty() || others.syscalls.enabled || end.ordinal > 0) {
+    ReplayProcess scout = worker_.fork_copy();
+    Advance advance;
+    advance.stops = others;
+    advance.last_stop = true;
+    advance.limit = end;
+    Advanced reply = scout.advance(advance);
+    if (reply.stop) {
+      if (reply.stop_at != start) go_to(reply.stop_at);
+      return *reply.stop;
+    }
+  }
+  return here_as(StopKind::step);
+}
+
+Stop ReplayTarget::seek(Position position) {
+  go_to(std::max(position, first_));
+  return here_as(StopKind::sought);
+}
+
+void ReplayTarget::go_to(Position position) {
+  Position base = snapshots_.at_or_before(position);
+  bool ahead = here_ <= position;
+  if (!ahead || base > here_) {
+    worker_ = snapshots_.copy_of(base);
+    here_ = base;
+  }
+  bool far = position.time.value - here_.time.value > 4 * kNear;
+  Advance advance;
+  if (far && !ahead) {
+    advance.limit = {position.time - kNear, UINT32_MAX};
+    take(worker_.advance(advance));
+    snapshots_.add(here_, worker_);
+  }
+  while (here_ < position) {
+    advance.limit = std::min(later(here_, kStretch), position);
+    Advanced reply = worker_.advance(advance);
+    bool moved = reply.here != here_;
+    take(reply);
+    if (reply.kind == Advanced::Kind::end || !moved) break;
+    if (here_.time < position.time) snapshots_.add_if_due(here_, worker_);
+  }
+  // Where it starts is known only to the process when nothing had to be run.
+  advance.limit = here_;
+  take(worker_.advance(advance));
+}
+
+} // namespace rdb::gdb

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// State and files of a recording, and diversions. Moving is in replay_moves.cc.
+#include "rdbtool/gdb/replay_target.h"
+
+#include "rdbtool/base/error.h"
+#include "rdbtool/gdb/replay_agent.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace rdb::gdb {
+
+namespace {
+
+struct StoredFile : RecordedFile {
+  int fd;
+  explicit StoredFile(int f) : fd(f) {}
+  ~StoredFile() override { close(fd); }
+  uint64_t size() const override {
+    struct stat info{};
+    fstat(fd, &info);
+    return static_cast<uint64_t>(info.st_size);
+  }
+  size_t read(uint64_t offset, std::span<std::byte> to) override {
+    ssize_t count = pread(fd, to.data(), to.size(), static_cast<off_t>(offset));
+    return count < 0 ? 0 : static_cast<size_t>(count);
+  }
+};
+
+const trace::ProcessInfo& choose_process(const trace::TraceReader& trace, int32_t pid) {
+  const auto& processes = trace.processes();
+  if (processes.empty()) user_error("{}: holds no process", trace.path());
+  if (pid == 0) return processes.front();
+  auto found = std::ranges::find(processes, pid, &trace::ProcessInfo::pid);
+  if (found == processes.end()) user_error("{}: holds no process {}; rdb ps lists them", trace.path(), pid);
+  return *found;
+}
+
+} // namespace
+
+ReplayTarget::ReplayTarget(const ReplayTargetOptions& options)
+    : trace_(options.trace), process_(choose_process(trace_, options.pid)), snapshots_(options.snapshots) {
+  trace::check_cpu(trace_.metadata().cpu, trace::CpuInfo::of_this_machine(), trace_.path());
+  for (const trace::MappedFile& file : trace_.metadata().files)
+    files_[file.path] = file.content;
+  last_ = {std::max(trace_.inputs(process_).last_time(), trace_.chunks(process_).last_time()), UINT32_MAX};
+  start_first_process();
+  Advance nowhere;
+  nowhere.limit = {Time(0), UINT32_MAX};
+  take(worker_.advance(nowhere));
+  first_ = here_;
+  snapshots_.set_first(first_, worker_.fork_copy());
+  auxv_ = read_auxv();
+}
+
+// At the first position it lies on the stack, behind argc, argv and the environment.
+Bytes ReplayTarget::read_auxv() {
+  GuestAddr at(registers(thread_).gpr[4]);
+  auto word = [&] {
+    uint64_t value = 0;
+    read_memory(at, std::as_writable_bytes(std::span(&value, 1)));
+    at += sizeof value;
+    return value;
+  };
+  Bytes vector;
+  at += word() * sizeof(uint64_t); // argv; its null ends the loop below
+  constexpr int kMost = 100'000;
+  for (int nulls = 0, i = 0; nulls < 2 && i < kMost; ++i)
+    nulls += word() == 0;
+  for (uint64_t type = 1; type != 0 && vector.size() < 4096;) {
+    std::array<uint64_t, 2> entry{word(), word()};
+    type = entry[0];
+    auto bytes = std::as_bytes(std::span(entry));
+    vector.insert(vector.end(), bytes.begin(), bytes.end());
+  }
+  return vector;
+}
+
+ReplayTarget::~ReplayTarget() = default;
+
+// The first replay process is forked from this one, before it holds anything that should not be shared.
+void ReplayTarget::start_first_process() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) bug("no socket for the replay");
+  std::string trace_path = trace_.path();
+  int32_t pid = process_.pid;
+  pid_t child = fork();
+  if (child < 0) user_error("no process for the replay can be made");
+  if (child == 0) {
+    // Ctrl-C at the terminal is for gdb.
+    setsid();
+    close(ends[0]);
+    Message failed;
+    try {
+      trace::TraceReader trace(trace_path);
+      ReplayAgent agent(trace, choose_process(trace, pid));
+      agent.serve(ends[1]);
+    } catch (const std::exception& error) {
+      failed.put(std::string_view(error.what()));
+    }
+    receive_message(ends[1]); // the answer to whatever is asked first
+    send_message(ends[1], failed);
+    _exit(1);
+  }
+  close(ends[1]);
+  worker_ = ReplayProcess(ends[0], child);
+}
+
+Ending ReplayTarget::ending() {
+  const trace::Metadata& metadata = trace_.metadata();
+  if (metadata.state != trace::TraceState::kFinished) return {};
+  switch (metadata.end.kind) {
+  case trace::EndKind::kExited:
+    return {Ending::Kind::exited, metadata.end.status};
+  case trace::EndKind::kSignalled:
+    return {Ending::Kind::signalled, metadata.end.status};
+  default:
+    return {};
+  }
+}
+
+void ReplayTarget::take(const Advanced& reply) {
+  here_ = reply.here;
+  input_pending_ = reply.input_pending;
+  thread_ = reply.thread;
+}
+
+std::vector<ThreadInfo> ReplayTarget::threads() {
+  std::string name = executable().substr(executable().rfind('/') + 1);
+  return {{thread_, name.substr(0, 15)}};
+}
+
+Registers ReplayTarget::registers(ThreadId) {
+  Message reply = shown().ask(ReplayCommand::registers, {});
+  return get_registers(reply);
+}
+
+size_t ReplayTarget::read_memory(GuestAddr from, std::span<std::byte> to) {
+  Message request;
+  request.put(from);
+  request.put(static_cast<uint64_t>(to.size()));
+  Bytes data = shown().ask(ReplayCommand::read_memory, request).get_bytes();
+  std::ranges::copy(data, to.begin());
+  return data.size();
+}
+
+std::vector<Mapping> ReplayTarget::mappings() {
+  Message reply = shown().ask(ReplayCommand::mappings, {});
+  std::vector<Mapping> all(reply.get<uint64_t>());
+  for (Mapping& mapping : all) {
+    mapping.begin = GuestAddr(reply.get<uint64_t>());
+    mapping.end = GuestAddr(reply.get<uint64_t>());
+    mapping.protection = reply.get<int>();
+    mapping.offset = reply.get<uint64_t>();
+    mapping.path = reply.get_text();
+  }
+  return all;
+}
+
+std::array<std::byte, 128> ReplayTarget::siginfo(ThreadId) {
+  return shown().ask(ReplayCommand::siginfo, {}).get<std::array<std::byte, 128>>();
+}
+
+std::unique_ptr<RecordedFile> ReplayTarget::open_file(const std::string& path) {
+  auto found = files_.find(path);
+  if (found == files_.end()) {
+    // The program may have named it through a link that this machine has, too.
+    char real[PATH_MAX];
+    if (realpath(path.c_str(), real)) found = files_.find(real);
+  }
+  if (found == files_.end()) return nullptr;
+  return std::make_unique<StoredFile>(trace_.files().open(found->second));
+}
+
+void ReplayTarget::begin_diversion() {
+  diversion_ = worker_.fork_copy();
+}
+
+void ReplayTarget::write_registers(ThreadId, const Registers& registers) {
+  Message request;
+  put(request, registers);
+  diversion_.ask(ReplayCommand::write_registers, request);
+}
+
+size_t ReplayTarget::write_memory(GuestAddr to, std::span<const std::byte> from) {
+  Message request;
+  request.put(to);
+  request.put(from);
+  return diversion_.ask(ReplayCommand::write_memory, request).get<uint64_t>();
+}
+
+Stop ReplayTarget::run_diversion(ThreadId thread, const RunRequest& request) {
+  Advance advance;
+  advance.step = request.step.has_value();
+  if (request.stops) advance.stops = *request.stops;
+  Message arguments;
+  put(arguments, advance);
+  for (;;) {
+    Message message = diversion_.ask(ReplayCommand::run_diversion, arguments);
+    Advanced reply = get_advanced(message);
+    if (request.output && !reply.output.empty()) request.output(reply.output);
+    if (reply.stop) return *reply.stop;
+    if (request.interrupt && request.interrupt->requested())
+      return {StopKind::interrupted, thread, 0, {}, {}};
+  }
+}
+
+} // namespace rdb::gdb

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A recording as the debugger's target. This process holds no guest: it controls replay processes, one that
+// is where the user is, and snapshots behind it. Going backwards is replaying the stretch from the snapshot
+// before and remembering the last thing on it that would have stopped the run.
+#pragma once
+
+#include "rdbtool/gdb/snapshots.h"
+#include "rdbtool/gdb/target.h"
+#include "rdbtool/trace/reader.h"
+
+#include <memory>
+
+namespace rdb::gdb {
+
+struct ReplayTargetOptions {
+  std::string trace; // as rdb replay takes it
+  int32_t pid = 0;   // 0: the first process
+  Snapshots::Limits snapshots;
+};
+
+class ReplayTarget : public Target {
+public:
+  // Throws UserError if there is no such recording or process.
+  explicit ReplayTarget(const ReplayTargetOptions& options);
+  ~ReplayTarget() override;
+
+  const trace::TraceReader& trace() const { return trace_; }
+
+  Position position() override { return here_; }
+  bool input_pending() override { return input_pending_; }
+  ThreadId current_thread() override { return thread_; }
+  Position first_position() override { return first_; }
+  Position last_position() override { return last_; }
+  Ending ending() override;
+  int32_t pid() override { return process_.pid; }
+
+  Stop run(const RunRequest& request) override;
+  Stop seek(Position position) override;
+
+  std::vector<ThreadInfo> threads() override;
+  bool has_thread(ThreadId thread) override { return thread == thread_; }
+  Registers registers(ThreadId thread) override;
+  size_t read_memory(GuestAddr from, std::span<std::byte> to) override;
+  std::vector<Mapping> mappings() override;
+  std::array<std::byte, 128> siginfo(ThreadId thread) override;
+
+  Bytes auxv() override { return auxv_; }
+  std::string executable() override { return process_.program; }
+  std::vector<std::string> command_line() override { return trace_.metadata().command; }
+  std::unique_ptr<RecordedFile> open_file(const std::string& path) override;
+
+  void begin_diversion() override;
+  void end_diversion() override { diversion_ = {}; }
+  void write_registers(ThreadId thread, const Registers& registers) override;
+  size_t write_memory(GuestAddr to, std::span<const std::byte> from) override;
+  Stop run_diversion(ThreadId thread, const RunRequest& request) override;
+
+private:
+  void start_first_process();
+  Bytes read_auxv();
+  ReplayProcess& shown() { return diversion_ ? diversion_ : worker_; }
+  void take(const Advanced& reply);
+  Stop run_forward(const RunRequest& request);
+  Stop run_backward(const RunRequest& request);
+  Stop step_back(const StopPoints& stops);
+  std::optional<std::pair<Position, Stop>> last_stop(Position from, Position end, const StopPoints& stops,
+                                                     InterruptSource* interrupt, bool& interrupted);
+  void go_to(Position position);
+  Stop here_as(StopKind kind, std::string message = {});
+
+  trace::TraceReader trace_;
+  trace::ProcessInfo process_;
+  Snapshots snapshots_;
+  ReplayProcess worker_, diversion_;
+  Position here_, first_, last_;
+  bool input_pending_ = false;
+  ThreadId thread_;
+  Position shown_until_;
+  Bytes auxv_;
+  std::map<std::string, trace::ContentId> files_; // by the path they were mapped under
+};
+
+} // namespace rdb::gdb

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Keeping and dropping snapshots.
+#include "rdbtool/gdb/snapshots.h"
+
+#include "rdbtool/base/error.h"
+
+#include <cstdio>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+namespace rdb::gdb {
+
+ReplayProcess::ReplayProcess(ReplayProcess&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), pid_(std::exchange(other.pid_, -1)) {}
+
+ReplayProcess& ReplayProcess::operator=(ReplayProcess&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(pid_, other.pid_);
+  return *this;
+}
+
+// The process ends when its socket does. Only the first one is this process's own child.
+ReplayProcess::~ReplayProcess() {
+  if (fd_ < 0) return;
+  close(fd_);
+  waitpid(pid_, nullptr, WNOHANG);
+}
+
+Message ReplayProcess::ask(ReplayCommand command, const Message& arguments) {
+  Message request;
+  request.put(command);
+  std::optional<Message> reply;
+  if (send_message(fd_, Message(request.bytes() + arguments.bytes()))) reply = receive_message(fd_);
+  if (!reply) bug("the replay process ended unexpectedly");
+  if (std::string trouble = reply->get_text(); !trouble.empty()) bug("{}", trouble);
+  return Message(reply->get_text());
+}
+
+Advanced ReplayProcess::advance(const Advance& request) {
+  Message arguments;
+  put(arguments, request);
+  Message reply = ask(ReplayCommand::advance, arguments);
+  return get_advanced(reply);
+}
+
+ReplayProcess ReplayProcess::fork_copy() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) bug("no socket for a copy of the replay");
+  Message request;
+  request.put(ReplayCommand::snapshot);
+  bool sent = send_message(fd_, request, ends[1]);
+  close(ends[1]);
+  ReplayProcess copy(ends[0], -1);
+  std::optional<Message> reply;
+  if (sent) reply = receive_message(fd_);
+  if (!reply) bug("the replay process ended unexpectedly");
+  if (std::string trouble = reply->get_text(); !trouble.empty()) bug("{}", trouble);
+  copy.pid_ = reply->get<int32_t>();
+  return copy;
+}
+
+uint64_t ReplayProcess::private_bytes() const {
+  std::string path = fmt::format("/proc/{}/smaps_rollup", pid_);
+  FILE* file = fopen(path.c_str(), "re");
+  if (!file) return 0;
+  char line[256];
+  unsigned long long kilobytes = 0;
+  while (fgets(line, sizeof line, file))
+    if (sscanf(line, "Private_Dirty: %llu kB", &kilobytes) == 1) break;
+  fclose(file);
+  return kilobytes * 1024;
+}
+
+void Snapshots::set_first(Position position, ReplayProcess process) {
+  kept_.insert_or_assign(position, std::move(process));
+}
+
+void Snapshots::add(Position position, ReplayProcess& process) {
+  if (kept_.contains(position)) return;
+  Clock::time_point start = Clock::now();
+  kept_.insert_or_assign(position, process.fork_copy());
+  last_ = Clock::now();
+  cost_ = last_ - start;
+  thin();
+}
+
+void Snapshots::add_if_due(Position position, ReplayProcess& process) {
+  // At most one part in twenty of the time goes into snapshots.
+  constexpr auto kShortest = std::chrono::milliseconds(250);
+  Clock::duration passed = Clock::now() - last_;
+  if (passed >= kShortest && passed >= 20 * cost_) add(position, process);
+}
+
+// Drops the one whose absence makes the shortest stretch to replay, until few enough are left.
+void Snapshots::thin() {
+  for (;;) {
+    uint64_t bytes = 0;
+    for (const auto& [position, process] : kept_)
+      bytes += process.private_bytes();
+    if (kept_.size() <= 2 || (kept_.size() <= limits_.count && bytes <= limits_.bytes)) return;
+    auto cheapest = kept_.end();
+    uint64_t shortest = UINT64_MAX;
+    for (auto it = std::next(kept_.begin()); std::next(it) != kept_.end(); ++it) {
+      uint64_t stretch = std::next(it)->first.time - std::prev(it)->first.time;
+      if (stretch >= shortest) continue;
+      shortest = stretch;
+      cheapest = it;
+    }
+    if (cheapest == kept_.end()) return;
+    kept_.erase(cheapest);
+  }
+}
+
+Position Snapshots::at_or_before(Position position) const {
+  auto after = kept_.upper_bound(position);
+  return after == kept_.begin() ? after->first : std::prev(after)->first;
+}
+
+std::optional<Position> Snapshots::before(Position position) const {
+  auto at = kept_.lower_bound(position);
+  if (at == kept_.begin()) return std::nullopt;
+  return std::prev(at)->first;
+}
+
+ReplayProcess Snapshots::copy_of(Position position) {
+  return kept_.at(position).fork_copy();
+}
+
+} // namespace rdb::gdb

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Replay processes, and the ones that are kept to go back to. A snapshot is a process that waits; going to a
+// position behind it is letting it fork and running the copy forwards. They are made at intervals adapted to
+// their cost, and dropped where they are cheapest to recompute when they are many or take much memory.
+#pragma once
+
+#include "rdbtool/gdb/replay_messages.h"
+
+#include <chrono>
+#include <map>
+
+namespace rdb::gdb {
+
+// One replay process; it ends when this does.
+class ReplayProcess {
+public:
+  ReplayProcess() = default;
+  ReplayProcess(int fd, pid_t pid) : fd_(fd), pid_(pid) {}
+  ReplayProcess(ReplayProcess&& other) noexcept;
+  ReplayProcess& operator=(ReplayProcess&& other) noexcept;
+  ~ReplayProcess();
+
+  explicit operator bool() const { return fd_ >= 0; }
+  // Sends a request and waits for its answer. Throws Bug with what the process says went wrong, or if it
+  // died.
+  Message ask(ReplayCommand command, const Message& arguments);
+  Advanced advance(const Advance& request);
+  // A copy of it, in the same state.
+  ReplayProcess fork_copy();
+  // Memory that only it has.
+  uint64_t private_bytes() const;
+
+private:
+  int fd_ = -1;
+  pid_t pid_ = -1;
+};
+
+class Snapshots {
+public:
+  struct Limits {
+    size_t count = 24;
+    uint64_t bytes = uint64_t{1} << 30;
+  };
+  explicit Snapshots(Limits limits) : limits_(limits) {}
+
+  // The one that everything can be replayed from; never dropped.
+  void set_first(Position position, ReplayProcess process);
+  // Keeps a copy of `process`, which is at `position`.
+  void add(Position position, ReplayProcess& process);
+  // The same if enough time has passed since the last one to be worth its cost.
+  void add_if_due(Position position, ReplayProcess& process);
+
+  // The last one at or before `position`, and the last one before it.
+  Position at_or_before(Position position) const;
+  std::optional<Position> before(Position position) const;
+  ReplayProcess copy_of(Position position);
+  size_t count() const { return kept_.size(); }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  void thin();
+
+  Limits limits_;
+  std::map<Position, ReplayProcess> kept_;
+  Clock::time_point last_ = Clock::now();
+  Clock::duration cost_{};
+};
+
+} // namespace rdb::gdb

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A debugger's side of the remote protocol, packet by packet, and a real gdb in batch mode."""
+import os
+import re
+import socket
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness
+
+GDB = "/usr/bin/gdb"
+
+
+class Remote:
+    """One connection to a server."""
+
+    def __init__(self, address):
+        if address.startswith("/"):
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.connect(address)
+        else:
+            host, port = address.split(":")
+            self.socket = socket.create_connection((host, int(port)))
+        self.socket.settimeout(60)
+        self.data = b""
+        self.acks = True
+
+    def close(self):
+        self.socket.close()
+
+    def byte(self):
+        if not self.data:
+            self.data = self.socket.recv(65536)
+            if not self.data:
+                raise EOFError("the server closed the connection")
+        first, self.data = self.data[:1], self.data[1:]
+        return first
+
+    def send(self, packet):
+        if isinstance(packet, str):
+            packet = packet.encode()
+        self.socket.sendall(b"$" + packet + b"#%02x" % (sum(packet) % 256))
+
+    def receive(self):
+        while (byte := self.byte()) != b"$":
+            assert byte in b"+-", byte
+        body = b""
+        while (byte := self.byte()) != b"#":
+            body += byte
+        checksum = int(self.byte() + self.byte(), 16)
+        assert checksum == sum(body) % 256, body
+        if self.acks:
+            self.socket.sendall(b"+")
+        out, i = b"", 0
+        while i < len(body):
+            if body[i:i + 1] == b"*":
+                out += out[-1:] * (body[i + 1] - 29)
+                i += 2
+            elif body[i:i + 1] == b"}":
+                out += bytes([body[i + 1] ^ 0x20])
+                i += 2
+            else:
+                out += body[i:i + 1]
+                i += 1
+        return out.decode("latin-1")
+
+    def ask(self, packet):
+        self.send(packet)
+        return self.receive()
+
+    def resume(self, packet):
+        """Sends a packet that moves; returns the stop reply, with what was printed before it left out."""
+        self.send(packet)
+        while (reply := self.receive()).startswith("O") and reply != "OK":
+            pass
+        return reply
+
+    def monitor(self, command):
+        reply = self.ask("qRcmd," + command.encode().hex())
+        return "" if reply == "OK" else bytes.fromhex(reply).decode()
+
+    def where(self):
+        return re.match(r"At ([0-9.]+), thread", self.monitor("when")).group(1)
+
+
+class ServedTestCase(harness.TestCase):
+    """Serves something and drives gdb against it. Subclasses define start_server()."""
+
+    def start(self, argv):
+        """Starts a server that prints its address as the first line (its last word)."""
+        self.log = open(self.path("server.err"), "w+", encoding="utf-8")
+        self.addCleanup(self.log.close)
+        self.server = subprocess.Popen(argv, cwd=self.tmp, env=self.environment(), stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self._commands.append(" ".join(argv))
+        self.addCleanup(self.stop)
+
+    def stop(self):
+        self.server.kill()
+        self.server.wait()
+        self.server.stdout.close()
+
+    def server_log(self):
+        self.log.flush()
+        with open(self.path("server.err"), encoding="utf-8") as file:
+            return file.read()
+
+    def gdb(self, *commands, program=None, timeout=120):
+        """What gdb prints for the commands, after it has connected."""
+        argv = [GDB, "-q", "-nx", "-batch"]
+        for command in ("set sysroot /", "set width 0", "set print entry-values no", f"target remote {self.address}"):
+            argv += ["-ex", command]
+        for command in commands:
+            argv += ["-ex", f"echo >>> {command}\\n", "-ex", command]
+        if program:
+            argv.append(program)
+        # What gdb says about errors belongs between the rest.
+        return self.run_program(["/bin/sh", "-c", 'exec "$@" 2>&1', "sh", *argv], timeout=timeout).out
+
+    def gdb_answers(self, *commands, **how):
+        """The same, as a list: one text for each command."""
+        return [part.split("\n", 1)[1] for part in self.gdb(*commands, **how).split(">>> ")[1:]]
+
+    def assert_in_order(self, text, *parts):
+        place = 0
+        for part in parts:
+            found = text.find(part, place)
+            self.assertGreaterEqual(found, 0, f"no {part!r} after the others in\n{text}")
+            place = found + len(part)
