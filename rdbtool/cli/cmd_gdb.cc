@@ -124,6 +124,11 @@ Action setup_gdb(CLI::App& app) {
              "  rdb gdb --server 1234");
   return [options, &app] {
     std::vector<std::string> arguments = app.remaining();
+    for (const std::string& word : arguments) {
+      if (word == "--") break;
+      if (word.starts_with("--"))
+        user_error("gdb: unknown option '{}'; 'rdb help gdb' says what it takes", word);
+    }
     std::erase(arguments, "--");
     // Without TRACE, the first of gdb's words took its place.
     if (options->trace.starts_with('-')) {
