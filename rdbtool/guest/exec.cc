@@ -59,6 +59,7 @@ int64_t Process::sys_clone(const SystemCall& call) {
                   static_cast<int64_t>(call.arguments[3]), 0);
   if (result == 0) {
     set_identity({identity().program, getpid()});
+    keep_only_current(ThreadId(getpid()));
     if (stack != 0) regs.gpr[engine::RSP] = stack;
     if (flags & CLONE_SETTLS) regs.fs_base = call.arguments[4];
   }

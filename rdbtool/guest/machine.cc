@@ -46,6 +46,56 @@ Machine::Machine(const MachineOptions& options)
 
 Machine::~Machine() = default;
 
+Thread* Machine::find_thread(ThreadId id) {
+  auto found = threads_.find(id);
+  return found == threads_.end() ? nullptr : found->second.get();
+}
+
+Thread& Machine::add_thread(std::unique_ptr<Thread> thread) {
+  Thread& added = *thread;
+  if (!threads_.emplace(added.id, std::move(thread)).second)
+    bug("two threads with the number {}", added.id.value);
+  if (current_ == nullptr) {
+    current_ = &added;
+  } else {
+    added.registers = registers();
+    added.vectors.resize(engine_->vector_size());
+    engine_->read_vectors(added.vectors);
+  }
+  return added;
+}
+
+void Machine::remove_thread(Thread& thread) {
+  if (&thread == current_) current_ = nullptr;
+  threads_.erase(thread.id);
+}
+
+void Machine::keep_only_current(ThreadId id) {
+  auto node = threads_.extract(current_->id);
+  threads_.clear();
+  node.key() = id;
+  node.mapped()->id = id;
+  threads_.insert(std::move(node));
+}
+
+void Machine::save_current() {
+  current_->registers = registers();
+  current_->vectors.resize(engine_->vector_size());
+  engine_->read_vectors(current_->vectors);
+}
+
+void Machine::load(Thread& thread) {
+  current_ = &thread;
+  registers() = thread.registers;
+  engine_->write_vectors(thread.vectors);
+}
+
+void Machine::switch_to(Thread& thread) {
+  if (&thread == current_) return;
+  if (current_ != nullptr) save_current();
+  load(thread);
+}
+
 SystemCall Machine::current_call() {
   const engine::Registers& regs = registers();
   SystemCall call;
@@ -109,8 +159,8 @@ std::optional<int64_t> Machine::readlink(GuestAddr path, GuestAddr buffer, uint6
 }
 
 void Machine::set_mask(uint64_t mask) {
-  mask_ = mask & ~kUnblockable;
-  on_mask(mask_);
+  current_->mask = mask & ~kUnblockable;
+  on_mask(current_->mask);
 }
 
 void Machine::set_action(int signal, const SignalAction& action) {
@@ -123,14 +173,14 @@ int64_t Machine::rt_sigprocmask(const SyscallArgs& args) {
   GuestAddr set(args[1]);
   GuestAddr old_set(args[2]);
   if (args[3] != 8) return -EINVAL;
-  uint64_t old = mask_;
+  uint64_t old = current_->mask;
   if (set.value != 0) {
     uint64_t bits;
     if (space_.read(set, &bits, 8) != 8) return -EFAULT;
     if (how == SIG_BLOCK)
-      bits = mask_ | bits;
+      bits = current_->mask | bits;
     else if (how == SIG_UNBLOCK)
-      bits = mask_ & ~bits;
+      bits = current_->mask & ~bits;
     else if (how != SIG_SETMASK)
       return -EINVAL;
     set_mask(bits);
@@ -165,17 +215,17 @@ int64_t Machine::sigaltstack(const SyscallArgs& args) {
   } raw = {};
   GuestAddr stack(args[0]);
   GuestAddr old_stack(args[1]);
-  AlternateStack old = alternate_stack_;
-  bool on_it = on_alternate_stack(alternate_stack_, registers().gpr[RSP]);
+  AlternateStack old = current_->alternate_stack;
+  bool on_it = on_alternate_stack(current_->alternate_stack, registers().gpr[RSP]);
   if (stack.value != 0) {
     if (space_.read(stack, &raw, sizeof raw) != sizeof raw) return -EFAULT;
     if (on_it) return -EPERM;
     int mode = raw.flags & ~kAutoDisarm;
     if (mode != 0 && mode != SS_DISABLE && mode != SS_ONSTACK) return -EINVAL;
     if (mode != SS_DISABLE && raw.size < 2048) return -ENOMEM;
-    alternate_stack_.base = mode == SS_DISABLE ? 0 : raw.base;
-    alternate_stack_.size = mode == SS_DISABLE ? 0 : raw.size;
-    alternate_stack_.flags = mode == SS_DISABLE ? SS_DISABLE : raw.flags & kAutoDisarm;
+    current_->alternate_stack.base = mode == SS_DISABLE ? 0 : raw.base;
+    current_->alternate_stack.size = mode == SS_DISABLE ? 0 : raw.size;
+    current_->alternate_stack.flags = mode == SS_DISABLE ? SS_DISABLE : raw.flags & kAutoDisarm;
   }
   if (old_stack.value != 0) {
     raw.base = old.base;
@@ -191,7 +241,7 @@ bool Machine::return_from_signal() {
   AlternateStack stack;
   uint64_t mask;
   if (!pop_signal_frame(*engine_, space_, mask, stack)) return false;
-  if (!on_alternate_stack(alternate_stack_, registers().gpr[RSP])) alternate_stack_ = stack;
+  if (!on_alternate_stack(current_->alternate_stack, registers().gpr[RSP])) current_->alternate_stack = stack;
   set_mask(mask);
   return true;
 }
@@ -219,14 +269,14 @@ Machine::Delivery Machine::deliver(const PendingSignal& signal) {
   SignalAction action = actions_[signal.number];
   // A fault whose signal is blocked or ignored kills.
   bool forced = signal.info.si_code > 0 && kSynchronousSignals & bit(signal.number);
-  if (forced && (mask_ & bit(signal.number) || action.handler == kIgnore)) action.handler = kDefault;
+  if (forced && (current_->mask & bit(signal.number) || action.handler == kIgnore)) action.handler = kDefault;
   if (action.handler == kIgnore) return Delivery::ignored;
   if (action.handler == kDefault) {
     if (ignored_by_default(signal.number)) return Delivery::ignored;
     fatal_signal_ = signal.number;
     return Delivery::fatal;
   }
-  if (!push_signal_frame(*engine_, space_, action, alternate_stack_, mask_, signal)) {
+  if (!push_signal_frame(*engine_, space_, action, current_->alternate_stack, current_->mask, signal)) {
     fatal_signal_ = SIGSEGV;
     return Delivery::fatal;
   }
@@ -235,8 +285,8 @@ Machine::Delivery Machine::deliver(const PendingSignal& signal) {
     reset.handler = kDefault;
     set_action(signal.number, reset);
   }
-  if (alternate_stack_.flags & kAutoDisarm) alternate_stack_ = {};
-  uint64_t mask = mask_ | action.mask;
+  if (current_->alternate_stack.flags & kAutoDisarm) current_->alternate_stack = {};
+  uint64_t mask = current_->mask | action.mask;
   if (!(action.flags & SA_NODEFER)) mask |= bit(signal.number);
   set_mask(mask);
   return Delivery::handler;

@@ -7,7 +7,9 @@
 #include "rdbtool/guest/address_space.h"
 #include "rdbtool/guest/signal_frame.h"
 #include "rdbtool/guest/syscalls/table.h"
+#include "rdbtool/guest/thread.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,6 +48,22 @@ public:
   Time now() const { return Time(engine_->executed()); }
   const MachineOptions& options() const { return options_; }
 
+  // The thread whose registers the engine holds. registers(), signals and calls are about this one.
+  Thread& current() { return *current_; }
+  const Thread& current() const { return *current_; }
+  const std::map<ThreadId, std::unique_ptr<Thread>>& threads() const { return threads_; }
+  Thread* find_thread(ThreadId id);
+  // The first thread added is loaded; others start with a copy of the current one's registers.
+  Thread& add_thread(std::unique_ptr<Thread> thread);
+  void remove_thread(Thread& thread);
+  // In the child of a fork: of all threads only the current one is there, under another number.
+  void keep_only_current(ThreadId id);
+  // Saves the current thread's registers, for load() and for those who look at all threads.
+  void save_current();
+  // Makes a thread the current one. What was current before must have been saved.
+  void load(Thread& thread);
+  void switch_to(Thread& thread);
+
   // The call that the guest has just made.
   SystemCall current_call();
 
@@ -77,7 +95,7 @@ public:
   const Identity& identity() const { return identity_; }
 
   const SignalAction& action(int signal) const { return actions_[signal]; }
-  uint64_t mask() const { return mask_; }
+  uint64_t mask() const { return current_->mask; }
 
 protected:
   // For a live run, which keeps the kernel's idea of actions and masks in step with the guest's.
@@ -99,8 +117,8 @@ private:
   AddressSpace space_;
   std::unique_ptr<engine::Translator> engine_;
   SignalAction actions_[65];
-  AlternateStack alternate_stack_;
-  uint64_t mask_ = 0;
+  std::map<ThreadId, std::unique_ptr<Thread>> threads_;
+  Thread* current_ = nullptr;
   int fatal_signal_ = 0;
 };
 

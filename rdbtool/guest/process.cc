@@ -39,12 +39,13 @@ Process::Process(const ProcessOptions& options, Outside& outside)
     : Machine(options.machine), process_options_(options), outside_(outside) {
   if (int error = resolve_program(options.path, options.argv, program_))
     user_error("{}: {}", options.path, std::strerror(-error));
-  load();
+  add_thread(std::make_unique<Thread>(ThreadId(static_cast<int32_t>(raw_syscall(SYS_gettid)))));
+  load_program();
 }
 
 Process::~Process() = default;
 
-void Process::load() {
+void Process::load_program() {
   Image image = load_image(space(), program_.path);
   Image interpreter;
   if (!image.interpreter.empty()) interpreter = load_image(space(), image.interpreter);
@@ -83,9 +84,9 @@ Ending Process::run() {
   Lockstep lockstep(*this);
   Next next = Next::go_on;
   while (next == Next::go_on) {
-    if (pending_) {
-      PendingSignal signal = received_;
-      pending_ = false;
+    if (current().pending) {
+      PendingSignal signal = current().received;
+      current().pending = false;
       next = give(signal);
       set_mask(mask()); // opens the kernel's mask again where no handler was entered
     } else if (engine().executed() >= process_options_.max_instructions) {
@@ -210,13 +211,17 @@ int64_t Process::memory_call(const SystemCall& call) {
 
 int64_t Outside::call(Process& process, const SystemCall& call, const CallShape& shape) {
   if (shape.call_class == CallClass::Refused) return -shape.error;
-  int64_t arguments[6];
-  std::memcpy(arguments, call.arguments.data(), sizeof arguments);
-  int64_t result = interruptible_syscall(process.pending(), call.number, arguments);
+  int64_t result = process.kernel_call(shape, call.arguments);
   // A page that is read-only for the sake of translated code looks bad to the kernel.
   if (result == -EFAULT && process.space().release_all_code_pages())
-    result = interruptible_syscall(process.pending(), call.number, arguments);
+    result = process.kernel_call(shape, call.arguments);
   return result;
+}
+
+int64_t Process::kernel_call(const CallShape& shape, const SyscallArgs& arguments) {
+  int64_t raw[6];
+  std::memcpy(raw, arguments.data(), sizeof raw);
+  return interruptible_syscall(&current().pending, shape.info->number, raw);
 }
 
 engine::Engine::InputResult Outside::instruction(Process& process, engine::InputKind) {
@@ -239,10 +244,11 @@ void Process::on_action(int signal) {
 }
 
 void Process::on_asynchronous(int signal, siginfo_t* info, void* context) {
-  received_ = {};
-  received_.number = signal;
-  received_.info = *info;
-  pending_ = true;
+  Thread& thread = current();
+  thread.received = {};
+  thread.received.number = signal;
+  thread.received.info = *info;
+  thread.pending = true;
   // No other one until this is delivered.
   uint64_t blocked = ~kSynchronousSignals;
   std::memcpy(&static_cast<ucontext_t*>(context)->uc_sigmask, &blocked, 8);

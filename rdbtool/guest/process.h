@@ -56,13 +56,13 @@ public:
   const std::string& program() const { return program_.path; }
   const ProcessOptions& process_options() const { return process_options_; }
   uint64_t initial_brk() const { return initial_brk_; }
-  // Set when a signal waits: a call that may block must not begin.
-  const volatile bool* pending() const { return &pending_; }
+  // Asks the kernel, for the current thread. kNotStarted if a signal must be delivered first.
+  int64_t kernel_call(const CallShape& shape, const SyscallArgs& arguments);
 
 private:
   enum class Next : uint8_t { go_on, ended };
 
-  void load();
+  void load_program();
   Next system_call();
   int64_t dispatch(const SystemCall& call, Next& next);
   Next handle(const engine::Stop& stop);
@@ -81,9 +81,7 @@ private:
   Program program_;
   uint64_t initial_brk_ = 0;
   Ending ending_;
-  bool live_ = false;             // the kernel's signal state follows the guest's
-  volatile bool pending_ = false; // received_ holds a signal; everything asynchronous is blocked meanwhile
-  PendingSignal received_;
+  bool live_ = false; // the kernel's signal state follows the guest's
 };
 
 } // namespace rdb::guest

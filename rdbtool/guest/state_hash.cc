@@ -64,12 +64,12 @@ StateHash hash_state(Machine& machine) {
     }
   }
   result.memory = memory.digest();
-  std::vector<std::byte> vectors(machine.engine().vector_size());
-  machine.engine().read_vectors(vectors);
   trace::Xxh64 registers;
-  const engine::Registers& regs = machine.registers();
-  registers.update(&regs, sizeof regs);
-  registers.update(vectors.data(), vectors.size());
+  machine.save_current();
+  for (const auto& [id, thread] : machine.threads()) {
+    registers.update(&thread->registers, sizeof thread->registers);
+    registers.update(thread->vectors.data(), thread->vectors.size());
+  }
   result.registers = registers.digest();
   return result;
 }

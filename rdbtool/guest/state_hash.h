@@ -13,8 +13,8 @@ struct StateHash {
   bool operator==(const StateHash&) const = default;
 };
 
-// All memory that the guest can write, and all registers. Pages of zeroes do not count, so that it makes no
-// difference whether one was ever touched.
+// All memory that the guest can write, and all threads' registers. Pages of zeroes do not count, so that it
+// makes no difference whether one was ever touched.
 StateHash hash_state(Machine& machine);
 
 // The words that every system call is checked by: number, arguments and all other general registers.

@@ -93,7 +93,6 @@ void Recorder::check(bool appended) {
 }
 
 void Recorder::started(guest::Process& process) {
-  thread_ = ThreadId(static_cast<int32_t>(guest::raw_syscall(SYS_gettid)));
   trace::StartInput start;
   start.pid = getpid();
   start.parent_pid = getppid();
@@ -103,7 +102,7 @@ void Recorder::started(guest::Process& process) {
   start.registers.rflags = regs.rflags;
   start.brk = GuestAddr(process.initial_brk());
   start.program = process.identity().program;
-  check(log_.append(thread_, process.now(), start));
+  check(log_.append(process.current().id, process.now(), start));
   log_initial_memory(process);
 }
 
@@ -130,7 +129,7 @@ void Recorder::log_initial_memory(guest::Process& process) {
       continue;
     }
     write.data = write.address.ptr<const uint8_t>();
-    check(log_.append(thread_, process.now(), trace::MemoryInput{}, &write, 1));
+    check(log_.append(process.current().id, process.now(), trace::MemoryInput{}, &write, 1));
   }
 }
 
@@ -150,7 +149,7 @@ void Recorder::log_mapping(guest::Process& process, const guest::Mapping& mappin
       limit("mapping of {}: it cannot be copied into the trace", mapping.name);
     }
   }
-  check(log_.append(thread_, process.now(), map));
+  check(log_.append(process.current().id, process.now(), map));
 }
 
 void Recorder::mapped(guest::Process& process, const guest::Mapping& mapping, int fd) {
@@ -208,12 +207,10 @@ int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, c
     bool redirect = needs_redirect(static_cast<uint64_t>(call.number));
     guest::SpaceView view(process.space());
     if (redirect) arguments = redirected_.prepare(shape, call.arguments, view);
-    int64_t raw[6];
-    std::memcpy(raw, arguments.data(), sizeof raw);
-    result = guest::interruptible_syscall(process.pending(), call.number, raw);
+    result = process.kernel_call(shape, arguments);
     if (result == guest::kNotStarted) {
       // The call is made again after the signal; on replay the signal comes at the same time as this attempt.
-      check(log_.append(thread_, process.now(),
+      check(log_.append(process.current().id, process.now(),
                         trace::SyscallInput{.number = static_cast<uint32_t>(call.number),
                                             .result = guest::kNotStarted,
                                             .hash = guest::hash_call(process.registers())}));
@@ -246,7 +243,7 @@ void Recorder::log_call(guest::Process& process, const guest::SystemCall& call, 
   writes_.clear();
   for (const MemoryWrite& write : writes)
     writes_.push_back({write.to, reinterpret_cast<const uint8_t*>(write.bytes), write.size});
-  check(log_.append(thread_, process.now(), input, writes_.data(), writes_.size()));
+  check(log_.append(process.current().id, process.now(), input, writes_.data(), writes_.size()));
   if (!keeps_descriptors(call.number)) streams_.clear();
 }
 
@@ -256,7 +253,8 @@ void Recorder::reached_call(guest::Process& process) {
 
 void Recorder::checksum(guest::Process& process) {
   guest::StateHash hash = guest::hash_state(process);
-  check(log_.append(thread_, process.now(), trace::ChecksumInput{hash.memory, hash.registers, hash.pages}));
+  check(log_.append(process.current().id, process.now(),
+                    trace::ChecksumInput{hash.memory, hash.registers, hash.pages}));
   next_checksum_ = process.now().value + options_.checksum_interval;
 }
 
@@ -270,7 +268,7 @@ engine::Engine::InputResult Recorder::instruction(guest::Process& process, engin
       kind == engine::InputKind::rdrand || kind == engine::InputKind::rdseed ? result.carry : result.rbx;
   input.values[2] = result.rcx;
   input.values[3] = result.rdx;
-  check(log_.append(thread_, process.now() + 1, input));
+  check(log_.append(process.current().id, process.now() + 1, input));
   return result;
 }
 
@@ -286,11 +284,11 @@ void Recorder::signalled(guest::Process& process, const guest::PendingSignal& si
   input.error_code = signal.error_code;
   input.fault_address = GuestAddr(signal.fault_address);
   std::memcpy(input.siginfo, &signal.info, sizeof input.siginfo);
-  check(log_.append(thread_, process.now(), input));
+  check(log_.append(process.current().id, process.now(), input));
 }
 
 void Recorder::end_turn(guest::Process& process) {
-  check(log_.append(trace::Chunk{thread_, process.now().value - turn_begin_}));
+  check(log_.append(trace::Chunk{process.current().id, process.now().value - turn_begin_}));
   turn_begin_ = process.now().value;
 }
 
@@ -299,7 +297,7 @@ void Recorder::ended(guest::Process& process, const guest::Ending& ending) {
   trace::ExitInput exit;
   exit.by_signal = ending.kind == guest::Ending::Kind::signalled;
   exit.status = ending.value;
-  check(log_.append(thread_, process.now(), exit));
+  check(log_.append(process.current().id, process.now(), exit));
   end_turn(process);
   check(log_.drain());
 }

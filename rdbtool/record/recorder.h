@@ -48,7 +48,6 @@ private:
   RecorderOptions options_;
   ScratchArena arena_;
   RedirectedCall redirected_;
-  ThreadId thread_;
   uint64_t call_hash_ = 0;
   uint64_t turn_begin_ = 0;
   uint64_t next_checksum_ = 0;

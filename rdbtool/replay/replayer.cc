@@ -47,6 +47,7 @@ const char* reason_name(engine::StopReason reason) {
 
 Replayer::Replayer(const trace::TraceReader& trace, const trace::ProcessInfo& process, OutputSink* sink)
     : Machine(machine_options(trace.metadata())), trace_(trace), run_(trace.run(process)), sink_(sink) {
+  add_thread(std::make_unique<guest::Thread>(ThreadId(process.pid)));
   guest::install_host_signals(translator(), *this);
 }
 
@@ -122,7 +123,7 @@ Replayer::Event Replayer::play_to(const trace::Step& step) {
     case engine::StopReason::interrupted:
       break;
     case engine::StopReason::system_call:
-      at_call_ = true;
+      current().at_call = true;
       if (now() != step.until)
         differ(fmt::format("no input before time {}", step.until.value),
                describe_call(registers().gpr[engine::RAX], current_call().arguments, std::nullopt,
@@ -130,7 +131,7 @@ Replayer::Event Replayer::play_to(const trace::Step& step) {
       break;
     case engine::StopReason::input:
       if (!wants_instruction || now() + 1 != step.until) differ("no input instruction", "one");
-      at_input_ = true;
+      current().at_input = true;
       return Event::reached;
     case engine::StopReason::fault: {
       engine::Stop after;
@@ -256,7 +257,7 @@ void Replayer::system_call(const trace::Input& input) {
   engine::Registers& regs = registers();
   guest::SystemCall call = current_call();
   guest::SpaceView view(space());
-  if (!at_call_) differ(fmt::format("system call {}", logged.number), "none");
+  if (!current().at_call) differ(fmt::format("system call {}", logged.number), "none");
   if (static_cast<uint32_t>(call.number) != logged.number)
     differ(fmt::format("system call {}", logged.number),
            describe_call(static_cast<uint64_t>(call.number), call.arguments, std::nullopt, view));
@@ -264,7 +265,7 @@ void Replayer::system_call(const trace::Input& input) {
     differ(fmt::format("registers with the hash {:016x} at {}", logged.hash,
                        describe_call(logged.number, call.arguments, std::nullopt, view)),
            fmt::format("{:016x}", guest::hash_call(regs)));
-  at_call_ = false;
+  current().at_call = false;
   if (logged.result == guest::kNotStarted) {
     regs.rip -= 2;
     return;
@@ -343,8 +344,8 @@ void Replayer::signal(const trace::SignalInput& input) {
 }
 
 void Replayer::instruction(const trace::InstructionInput& input) {
-  if (!at_input_) differ("an input instruction", "none");
-  at_input_ = false;
+  if (!current().at_input) differ("an input instruction", "none");
+  current().at_input = false;
   engine::Engine::InputResult result;
   result.rax = input.values[0];
   result.rbx = input.values[1];

@@ -69,7 +69,7 @@ public:
   Stretch advance(Time to);
   const std::optional<guest::Ending>& ending() const { return ending_; }
   // True if the guest is in a system call whose result is not applied yet.
-  bool in_call() const { return at_call_; }
+  bool in_call() const { return current().at_call; }
 
   // Why the log ends where it does: complete, cut off ...
   const trace::LogEnd& log_end() const { return run_.end(); }
@@ -101,8 +101,6 @@ private:
   ThreadId thread_;
   const trace::Step* held_ = nullptr; // the step that is not done yet
   bool due_ = false;                  // all of it but its input is
-  bool at_call_ = false;              // the guest has made a call that no input has answered yet
-  bool at_input_ = false;             // likewise an input instruction
   std::optional<guest::Ending> ending_;
   std::optional<guest::PendingSignal> fatal_;
   std::map<trace::ContentId, int> files_;

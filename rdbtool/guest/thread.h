@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One guest thread: what the kernel keeps for each thread, and its registers while another one is loaded into
+// the engine. What all threads of a process share (signal actions, memory) belongs to the machine.
+#pragma once
+
+#include "rdbtool/base/types.h"
+#include "rdbtool/engine/engine.h"
+#include "rdbtool/guest/signal_frame.h"
+
+#include <vector>
+
+namespace rdb::guest {
+
+struct Thread {
+  explicit Thread(ThreadId the_id) : id(the_id) {}
+  virtual ~Thread() = default;
+  Thread(const Thread&) = delete;
+  Thread& operator=(const Thread&) = delete;
+
+  ThreadId id;
+
+  // Valid while the thread is not the loaded one.
+  engine::Registers registers;
+  std::vector<std::byte> vectors;
+
+  uint64_t mask = 0; // blocked signals
+  AlternateStack alternate_stack;
+  GuestAddr clear_child_tid; // cleared, and its waiters woken, when the thread ends
+  GuestAddr robust_list;     // head of the list of locks that are marked when the thread ends
+
+  // The thread has made a system call (or come to an input instruction) that is not answered yet.
+  bool at_call = false;
+  bool at_input = false;
+
+  // A signal that the kernel has given to this thread: all asynchronous ones are blocked until it is
+  // delivered. Set by the host's handler.
+  volatile bool pending = false;
+  PendingSignal received;
+};
+
+} // namespace rdb::guest
