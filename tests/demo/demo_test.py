@@ -1,67 +1,68 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""scripts/demo: runs to its end, and every step shows what the words around it say."""
+"""scripts/demo and scripts/walkthrough: they tell a guide to its end, and notice when a guide is not true."""
 import os
-import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
+SCRIPTS = os.path.join(harness.SOURCE, "scripts")
+
 
 class Demo(harness.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        case = cls("run_demo")
-        case.setUp()
-        case.addClassCleanup(case.doCleanups)
-        case.run_demo()
+    def demo(self, *arguments, status=0):
+        return self.run_program([os.path.join(SCRIPTS, "demo"), *arguments], timeout=250, status=status, env={"TMPDIR": self.tmp})
 
-    def run_demo(self):
-        result = self.run_program([os.path.join(harness.SOURCE, "scripts", "demo"), "--no-build"], timeout=250, status=0,
-                                  env={"TMPDIR": self.tmp})
-        # What each command printed, by the command.
-        type(self).steps = [part.partition("\n") for part in re.split(r"^\$ ", result.out, flags=re.MULTILINE)[1:]]
-        type(self).left = [name for name in os.listdir(self.tmp) if name.startswith("rdb-demo")]
+    def test_the_calculator_from_crash_to_fix(self):
+        out = self.demo("--no-build").out
+        self.assertIn("$ rdb record ./calc powers.calc\nrdb: recorded ", out)
+        self.assertIn("line 4: for: the condition is the code from 8 to 8\n", out)
+        self.assertIn("$ ./calc powers.calc\n181\n2189000\n", out)
+        self.assertEqual([name for name in os.listdir(self.tmp) if name.startswith("rdb-")], [])
 
-    def outputs(self, pattern):
-        """The outputs of the commands that match, without the words before the next step."""
-        found = [out.partition("\n#")[0].strip() for command, _, out in self.steps if re.search(pattern, command)]
-        self.assertTrue(found, f"no step matches {pattern}: {[step[0] for step in self.steps]}")
-        return found
+    def test_all_demos_are_listed(self):
+        out = self.demo("--list").out
+        names = [line.split()[0] for line in out.splitlines()]
+        with_guide = [name for name in sorted(os.listdir(os.path.join(harness.SOURCE, "demo-bugs")))
+                      if os.path.exists(os.path.join(harness.SOURCE, "demo-bugs", name, "README.md"))]
+        self.assertEqual(names, with_guide)
+        self.assertIn("calc", names)
 
-    def test_rdb_clang_makes_clangs_program(self):
-        self.assertEqual(self.outputs(r"^cmp names names.clang$"), ["", ""])
+    def test_wrong_use(self):
+        self.assertIn("there is no demo 'nothing'", self.demo("nothing", status=2).err)
+        self.assertIn("unknown option '--nothing'", self.demo("--nothing", status=2).err)
 
-    def test_the_program_crashes_alone_recorded_and_replayed(self):
-        alone, = self.outputs(r"^\./names <names\.txt$")
-        self.assertTrue(alone.startswith("Cleo\nBartholomew\n"), alone)
-        for out in alone, *self.outputs(r"^rdb record"), *self.outputs(r"^rdb replay$"):
-            self.assertTrue("Cleo\nBartholomew\n" in out and out.endswith("(ended by SIGSEGV)"), out)
 
-    def test_the_region_shows_the_cause(self):
-        out, = self.outputs(r"^rdb replay --prefix$")
-        hits = re.findall(r"(?m)^\[\d+ \d+ names\.c:17\] '(\w+)' takes (\d+) of 8 bytes; next is (\S+), should be (\S+)$", out)
-        self.assertEqual([hit[:2] for hit in hits], [("Ann", "4"), ("Bartholomew", "12"), ("Cleo", "5")], out)
-        self.assertEqual([hit[2] == hit[3] for hit in hits], [True, False, True], out)
-        self.assertTrue(out.endswith("(ended by SIGSEGV)"), out)
+class Walkthrough(harness.TestCase):
+    def guide(self, text):
+        path = os.path.join(self.tmp, "guide.md")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
 
-    def test_the_recording_says_what_it_is(self):
-        self.assertRegex(self.outputs(r"^rdb record")[0], r"\nrdb: recorded \d+ instructions, SIGSEGV, .* in .*/names-0 ")
+    def check(self, text, status):
+        return self.run_program([os.path.join(SCRIPTS, "walkthrough"), "--check", self.guide(text)], status=status)
 
-    def test_the_recording_is_listed(self):
-        self.assertRegex(self.outputs(r"^rdb ls$")[0], r"(?m)^names-0\b.*SIGSEGV")
+    def test_a_true_guide_passes(self):
+        self.check("# x\n<!-- in nothing -->\n```c hello.c\nint main;\n```\n```console\n$ cat hello.c\nint main;\n$ echo at 0x1234; seq 9\nat 0xabcd\n"
+                   "1\n...\n9\n$ sh -c 'kill -SEGV $$'\n(ended by SIGSEGV)\n$ exit 3\n(exit status 3)\n```\n", status=0)
 
-    def test_a_time_names_the_same_moment_in_every_replay(self):
-        stops = self.outputs(r"--to 100000")
-        self.assertRegex(stops[0], r"^rdb: stopped at time 100000, pc 0x[0-9a-f]+$")
-        self.assertEqual(len(stops), 2)
-        self.assertEqual(stops[0], stops[1])
+    def test_a_false_line_is_found(self):
+        result = self.check("<!-- in nothing -->\n```console\n$ echo one\ntwo\n```\n", status=1)
+        self.assertIn("1 commands, 1 differ", result.out)
+        self.assertIn("$ echo one", result.err)
 
-    def test_large_programs_run(self):
-        self.assertEqual(self.outputs(r"python3"), ["499500"])
+    def test_a_missing_line_is_found(self):
+        self.check("<!-- in nothing -->\n```console\n$ seq 2\n1\n```\n", status=1)
 
-    def test_nothing_is_left_behind(self):
-        self.assertEqual(self.left, [])
+    def test_small_numbers_count(self):
+        self.check("<!-- in nothing -->\n```console\n$ echo 7\n8\n```\n", status=1)
+
+    def test_update_makes_a_guide_true(self):
+        path = self.guide("<!-- in nothing -->\n```console\n$ seq 3\n1\n...\n3\n$ echo one\ntwo\n```\nend\n")
+        self.run_program([os.path.join(SCRIPTS, "walkthrough"), "--update", path], status=0)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "<!-- in nothing -->\n```console\n$ seq 3\n1\n...\n3\n$ echo one\none\n```\nend\n")
 
 
 if __name__ == "__main__":
