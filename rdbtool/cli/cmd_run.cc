@@ -5,14 +5,12 @@
 #include "rdbtool/cli/guest_command.h"
 #include "rdbtool/cli/guest_ending.h"
 #include "rdbtool/guest/handover.h"
+#include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/guest/process.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fcntl.h>
 #include <random>
-#include <sys/resource.h>
 #include <unistd.h>
 
 extern char** environ;
@@ -29,16 +27,6 @@ struct RunOptions {
   uint64_t max_instructions = UINT64_MAX;
 };
 
-// Where rdb's own words go after the guest has run: a copy of standard error, which the guest may close,
-// above the numbers that programs use.
-int own_error_stream() {
-  rlimit files{};
-  getrlimit(RLIMIT_NOFILE, &files);
-  int place = static_cast<int>(std::min<rlim_t>(files.rlim_cur, 1 << 20)) - 16;
-  int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, std::max(place, 3));
-  return fd < 0 ? STDERR_FILENO : fd;
-}
-
 void say(int fd, const std::string& text) {
   if (write(fd, text.data(), text.size()) < 0) return; // closed: nobody listens
 }
@@ -54,7 +42,7 @@ void print_stats(int fd, guest::Process& process, double seconds) {
 }
 
 int run_process(const guest::ProcessOptions& options, bool stats) {
-  int own_stderr = own_error_stream();
+  int own_stderr = guest::own_error_stream();
   guest::Outside outside;
   guest::Process process(options, outside);
   auto start = std::chrono::steady_clock::now();
@@ -107,6 +95,7 @@ int continue_run(int fd) {
   guest::Handover handover = guest::receive_handover(fd);
   guest::ProcessOptions options;
   options.machine = handover.machine;
+  options.inherited = handover.inherited;
   options.path = handover.path;
   options.argv = handover.argv;
   options.environment = handover.environment;

@@ -51,6 +51,8 @@ public:
   void restore(const Mapping& mapping, int fd);
 
   void set_brk(uint64_t begin);
+  uint64_t brk_begin() const { return brk_begin_; }
+  uint64_t brk_end() const { return brk_end_; }
   // A place for an image of this size in the window; 0 if it is full.
   uint64_t place_image(uint64_t size);
   void name(uint64_t begin, uint64_t end, const std::string& what);

@@ -3,6 +3,7 @@
 // with the program's words and environment handed over in a memory file, so that nothing of the guest's
 // environment acts on the host.
 #include "rdbtool/base/error.h"
+#include "rdbtool/guest/guest_strings.h"
 #include "rdbtool/guest/handover.h"
 #include "rdbtool/guest/process.h"
 #include "rdbtool/guest/raw_syscall.h"
@@ -16,36 +17,6 @@
 #include <unistd.h>
 
 namespace rdb::guest {
-namespace {
-
-// Null-terminated; false on a bad pointer.
-bool read_string(AddressSpace& space, uint64_t address, std::string& out) {
-  out.clear();
-  char part[256];
-  for (;;) {
-    size_t want = std::min<size_t>(sizeof part, kPage - (address & (kPage - 1)));
-    size_t got = space.read(GuestAddr(address), part, want);
-    if (got == 0) return false;
-    size_t length = strnlen(part, got);
-    out.append(part, length);
-    if (length < got) return true;
-    if (out.size() > 131072) return false;
-    address += got;
-  }
-}
-
-bool read_strings(AddressSpace& space, uint64_t list, std::vector<std::string>& out) {
-  if (list == 0) return true;
-  for (;; list += 8) {
-    uint64_t address;
-    if (space.read(GuestAddr(list), &address, 8) != 8) return false;
-    if (address == 0) return true;
-    if (!read_string(space, address, out.emplace_back())) return false;
-  }
-}
-
-} // namespace
-
 int64_t Process::sys_clone(const SystemCall& call) {
   engine::Registers& regs = registers();
   uint64_t flags = call.number == SYS_clone ? call.arguments[0] : SIGCHLD;
@@ -66,6 +37,18 @@ int64_t Process::sys_clone(const SystemCall& call) {
   return result;
 }
 
+Inherited Process::inheritance() const {
+  Inherited result;
+  result.known = true;
+  for (size_t i = 0; i < result.limits.size(); ++i)
+    result.limits[i] = limits_.get(GuestLimits::kKept[i]);
+  constexpr uint64_t kNotInherited = 2; // PR_MDWE_NO_INHERIT
+  if (!(hidden_host_.deny_write_execute() & kNotInherited))
+    result.deny_write_execute = hidden_host_.deny_write_execute();
+  result.filters = seccomp_.programs();
+  return result;
+}
+
 int64_t Process::sys_execve(uint64_t path, uint64_t argv, uint64_t environment, int directory_fd, int flags) {
   Handover handover;
   std::string name;
@@ -75,10 +58,12 @@ int64_t Process::sys_execve(uint64_t path, uint64_t argv, uint64_t environment, 
   if (name.empty() && !(flags & AT_EMPTY_PATH)) return -ENOENT;
   if (directory_fd != AT_FDCWD && (name.empty() || name[0] != '/'))
     name = "/proc/self/fd/" + std::to_string(directory_fd) + (name.empty() ? "" : "/" + name);
+  name = hidden_host_.program_path(*this, AT_FDCWD, name);
   Program program;
   if (int error = resolve_program(name, handover.argv, program)) return error;
   handover.path = name;
   handover.machine = options();
+  handover.inherited = inheritance();
   return exec_rdb(handover);
 }
 

@@ -60,6 +60,15 @@ int64_t exec_rdb(const Handover& handover) {
   content["step_only"] = handover.machine.step_only;
   content["lockstep"] = handover.machine.lockstep;
   content["traces"] = handover.machine.traces;
+  const Inherited& inherited = handover.inherited;
+  content["limits"] = json::array();
+  for (const rlimit& limit : inherited.limits)
+    content["limits"].push_back({limit.rlim_cur, limit.rlim_max});
+  content["deny_write_execute"] = inherited.deny_write_execute;
+  content["filters"] = json::array();
+  for (const auto& filter : inherited.filters)
+    content["filters"].push_back(
+        to_hex({reinterpret_cast<const char*>(filter.data()), filter.size() * sizeof filter[0]}));
   std::string text = content.dump();
   int fd = memfd_create("rdb", 0);
   if (fd < 0) return -errno;
@@ -94,6 +103,17 @@ Handover receive_handover(int fd) {
     result.machine.step_only = content.at("step_only");
     result.machine.lockstep = content.at("lockstep");
     result.machine.traces = content.at("traces");
+    Inherited& inherited = result.inherited;
+    inherited.known = true;
+    for (size_t i = 0; i < inherited.limits.size(); ++i)
+      inherited.limits[i] = {content.at("limits").at(i).at(0), content.at("limits").at(i).at(1)};
+    inherited.deny_write_execute = content.at("deny_write_execute");
+    for (const json& filter : content.at("filters")) {
+      std::string bytes = from_hex(filter);
+      inherited.filters.emplace_back(bytes.size() / sizeof(sock_filter));
+      std::memcpy(inherited.filters.back().data(), bytes.data(),
+                  bytes.size() / sizeof(sock_filter) * sizeof(sock_filter));
+    }
   } catch (const json::exception& error) {
     user_error("{} is used by rdb itself, not by hand ({})", kHandoverCommand, error.what());
   }

@@ -14,6 +14,7 @@ struct Handover {
   std::vector<std::string> argv;
   std::vector<std::string> environment;
   MachineOptions machine;
+  Inherited inherited;
 };
 
 // Replaces this process by a new rdb that runs the program. Returns only on failure: -errno.

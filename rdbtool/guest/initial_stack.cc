@@ -21,16 +21,16 @@ namespace {
 constexpr uint64_t kDefaultStack = 8u << 20;
 constexpr uint64_t kLargestStack = 1u << 30;
 
-uint64_t stack_size() {
-  rlimit size;
-  if (getrlimit(RLIMIT_STACK, &size) != 0 || size.rlim_cur == RLIM_INFINITY) return kDefaultStack;
-  return std::clamp<uint64_t>(page_up(size.rlim_cur), 128 * 1024, kLargestStack);
+uint64_t stack_size(uint64_t limit) {
+  if (limit == RLIM_INFINITY) return kDefaultStack;
+  return std::clamp<uint64_t>(page_up(limit), 128 * 1024, kLargestStack);
 }
 
 } // namespace
 
-uint64_t build_stack(AddressSpace& space, const InitialStack& content) {
-  uint64_t size = stack_size();
+StackImage build_stack(AddressSpace& space, const InitialStack& content, uint64_t size_limit) {
+  StackImage image;
+  uint64_t size = stack_size(size_limit);
   uint64_t top = space.layout().stack_top;
   int64_t mapped = space.mmap(top - size, size, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
@@ -51,12 +51,15 @@ uint64_t build_stack(AddressSpace& space, const InitialStack& content) {
   };
   // From the top down: name of the program, environment, arguments; each list ascending in memory.
   uint64_t exec_name = put_string(content.exec_name);
+  image.environment_end = at;
   std::vector<uint64_t> environment(content.environment.size());
   for (size_t i = environment.size(); i-- > 0;)
     environment[i] = put_string(content.environment[i]);
+  image.environment = image.arguments_end = at;
   std::vector<uint64_t> argv(content.argv.size());
   for (size_t i = argv.size(); i-- > 0;)
     argv[i] = put_string(content.argv[i]);
+  image.arguments = at;
   at = (at & ~15ull);
   uint64_t platform = put_string("x86_64");
   at -= content.random.size();
@@ -96,11 +99,14 @@ uint64_t build_stack(AddressSpace& space, const InitialStack& content) {
   for (uint64_t address : environment)
     *word++ = address;
   *word++ = 0;
+  image.auxv = reinterpret_cast<uint64_t>(word);
+  image.auxv_size = sizeof vector;
   for (auto [key, value] : vector) {
     *word++ = key;
     *word++ = value;
   }
-  return at;
+  image.pointer = at;
+  return image;
 }
 
 } // namespace rdb::guest

@@ -19,7 +19,18 @@ struct InitialStack {
   std::array<uint8_t, 16> random = {}; // AT_RANDOM
 };
 
-// Maps the stack and fills it; the initial stack pointer.
-uint64_t build_stack(AddressSpace& space, const InitialStack& content);
+// Where its parts lie.
+struct StackImage {
+  uint64_t pointer = 0; // the initial stack pointer
+  uint64_t arguments = 0;
+  uint64_t arguments_end = 0;
+  uint64_t environment = 0;
+  uint64_t environment_end = 0;
+  uint64_t auxv = 0;
+  uint64_t auxv_size = 0; // in bytes, with its AT_NULL
+};
+
+// Maps the stack and fills it.
+StackImage build_stack(AddressSpace& space, const InitialStack& content, uint64_t size_limit);
 
 } // namespace rdb::guest

@@ -118,10 +118,6 @@ std::optional<int64_t> Machine::internal_call(const SystemCall& call) {
     return sigaltstack(call.arguments);
   case SYS_set_robust_list:
     return 0;
-  case SYS_readlink:
-    return readlink(GuestAddr(call.arguments[0]), GuestAddr(call.arguments[1]), call.arguments[2]);
-  case SYS_readlinkat:
-    return readlink(GuestAddr(call.arguments[1]), GuestAddr(call.arguments[2]), call.arguments[3]);
   default:
     return std::nullopt;
   }
@@ -144,18 +140,6 @@ int64_t Machine::arch_prctl(const SyscallArgs& args) {
   default:
     return -EINVAL;
   }
-}
-
-std::optional<int64_t> Machine::readlink(GuestAddr path, GuestAddr buffer, uint64_t size) {
-  char name[40] = {};
-  space_.read(path, name, sizeof name - 1);
-  std::string text = name;
-  if (text != "/proc/self/exe" && text != "/proc/thread-self/exe" &&
-      text != "/proc/" + std::to_string(identity_.pid) + "/exe")
-    return std::nullopt;
-  size_t length = std::min<size_t>(identity_.program.size(), size);
-  return space_.write(buffer, identity_.program.data(), length) == length ? static_cast<int64_t>(length)
-                                                                          : -EFAULT;
 }
 
 void Machine::set_mask(uint64_t mask) {

@@ -110,7 +110,6 @@ private:
   int64_t rt_sigprocmask(const SyscallArgs& args);
   int64_t sigaltstack(const SyscallArgs& args);
   int64_t arch_prctl(const SyscallArgs& args);
-  std::optional<int64_t> readlink(GuestAddr path, GuestAddr buffer, uint64_t size);
 
   MachineOptions options_;
   Identity identity_;

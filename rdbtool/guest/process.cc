@@ -2,7 +2,7 @@
 #include "rdbtool/guest/process.h"
 
 #include "rdbtool/base/error.h"
-#include "rdbtool/guest/initial_stack.h"
+#include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/guest/lockstep.h"
 #include "rdbtool/guest/raw_syscall.h"
 
@@ -11,8 +11,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
 #include <random>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -40,13 +43,21 @@ Process::Process(const ProcessOptions& options, Outside& outside)
   if (int error = resolve_program(options.path, options.argv, program_))
     user_error("{}: {}", options.path, std::strerror(-error));
   add_thread(std::make_unique<Thread>(ThreadId(static_cast<int32_t>(raw_syscall(SYS_gettid)))));
+  if (const Inherited& inherited = options.inherited; inherited.known) {
+    for (size_t i = 0; i < std::size(GuestLimits::kKept); ++i)
+      limits_.restore(GuestLimits::kKept[i], inherited.limits[i]);
+    hidden_host_.set_deny_write_execute(inherited.deny_write_execute);
+    for (const auto& filter : inherited.filters)
+      seccomp_.add(filter);
+  }
   load_program();
 }
 
 Process::~Process() = default;
 
 void Process::load_program() {
-  Image image = load_image(space(), program_.path);
+  image_ = load_image(space(), program_.path);
+  const Image& image = image_;
   Image interpreter;
   if (!image.interpreter.empty()) interpreter = load_image(space(), image.interpreter);
   initial_brk_ = image.position_independent ? space().layout().brk : page_up(image.end);
@@ -59,11 +70,14 @@ void Process::load_program() {
                      random_bytes(options().seed)};
   engine::Registers& regs = registers();
   regs = {};
-  regs.gpr[RSP] = build_stack(space(), stack);
+  stack_ = build_stack(space(), stack, limits_.get(RLIMIT_STACK).rlim_cur);
+  regs.gpr[RSP] = stack_.pointer;
   regs.rip = image.interpreter.empty() ? image.entry : interpreter.entry;
   reset_vectors(engine());
   char real[PATH_MAX];
   set_identity({realpath(program_.path.c_str(), real) != nullptr ? real : program_.path, getpid()});
+  size_t slash = process_options_.path.rfind('/');
+  prctl(PR_SET_NAME, process_options_.path.c_str() + (slash == std::string::npos ? 0 : slash + 1));
 }
 
 Ending Process::run() {
@@ -135,6 +149,8 @@ Process::Next Process::system_call() {
   SystemCall call = current_call();
   Next next = Next::go_on;
   outside_.reached_call(*this);
+  if (seccomp_.active())
+    if (std::optional<Next> refused = filter_call(call)) return *refused;
   if (call.number == SYS_rt_sigreturn) {
     outside_.called(*this, call, 0);
     if (return_from_signal()) return Next::go_on;
@@ -154,7 +170,7 @@ Process::Next Process::system_call() {
   return next;
 }
 
-int64_t Process::dispatch(const SystemCall& call, Next& next) {
+int64_t Process::dispatch(SystemCall call, Next& next) {
   const SyscallArgs& a = call.arguments;
   const SyscallInfo* info = find_syscall(static_cast<uint64_t>(call.number));
   if (info == nullptr) {
@@ -187,6 +203,10 @@ int64_t Process::dispatch(const SystemCall& call, Next& next) {
     result = sys_execve(a[1], a[2], a[3], static_cast<int>(a[0]), static_cast<int>(a[4]));
     break;
   default:
+    if (std::optional<Answer> answer = hidden_host_.answer(*this, call))
+      return outside_.answered(*this, call, *answer);
+    if (std::optional<Answer> answer = seccomp_.answer(*this, call))
+      return outside_.answered(*this, call, *answer);
     if (std::optional<int64_t> own = internal_call(call)) {
       result = *own;
     } else if (shape.call_class == CallClass::Memory) {
@@ -200,6 +220,9 @@ int64_t Process::dispatch(const SystemCall& call, Next& next) {
 }
 
 int64_t Process::memory_call(const SystemCall& call) {
+  if (hidden_host_.refuses_execution(space(), call)) return -EACCES;
+  if (int error = limits_.check_memory_call(space(), call))
+    return call.number == SYS_brk ? static_cast<int64_t>(space().brk_end()) : error;
   std::optional<int64_t> result = space().call(call.number, call.arguments);
   // Mappings that the kernel would place (System V segments and the like) are not the guest's to have.
   if (!result) return -ENOSYS;
@@ -207,6 +230,58 @@ int64_t Process::memory_call(const SystemCall& call) {
     outside_.mapped(*this, *space().find(static_cast<uint64_t>(*result)),
                     static_cast<int>(call.arguments[4]));
   return *result;
+}
+
+std::optional<Process::Next> Process::filter_call(const SystemCall& call) {
+  uint32_t verdict = seccomp_.judge(call, registers().rip);
+  uint32_t data = verdict & SECCOMP_RET_DATA;
+  engine::Registers& regs = registers();
+  switch (verdict & SECCOMP_RET_ACTION_FULL) {
+  case SECCOMP_RET_ALLOW:
+  case SECCOMP_RET_LOG:
+    return std::nullopt;
+  case SECCOMP_RET_ERRNO: {
+    int64_t result = -static_cast<int64_t>(std::min<uint32_t>(data, 4095));
+    outside_.called(*this, call, result);
+    regs.gpr[RAX] = static_cast<uint64_t>(result);
+    return Next::go_on;
+  }
+  case SECCOMP_RET_TRACE: // there is no tracer
+    outside_.called(*this, call, -ENOSYS);
+    regs.gpr[RAX] = static_cast<uint64_t>(-ENOSYS);
+    return Next::go_on;
+  case SECCOMP_RET_TRAP: {
+    // The call is rolled back: its number stays in rax.
+    outside_.called(*this, call, call.number);
+    PendingSignal signal;
+    signal.number = SIGSYS;
+    signal.info.si_signo = SIGSYS;
+    signal.info.si_code = 1; // SYS_SECCOMP
+    signal.info.si_errno = static_cast<int>(data);
+    signal.info.si_call_addr = reinterpret_cast<void*>(regs.rip);
+    signal.info.si_syscall = static_cast<int>(call.number);
+    signal.info.si_arch = AUDIT_ARCH_X86_64;
+    return give(signal);
+  }
+  default:
+    outside_.called(*this, call, call.number);
+    ending_ = {Ending::Kind::signalled, seccomp_.strict() ? SIGKILL : SIGSYS};
+    return Next::ended;
+  }
+}
+
+void Process::say_once(const std::string& refused) {
+  if (!said_.insert(refused).second) return;
+  std::string line = "rdb: not supported: " + refused + "\n";
+  raw_syscall(SYS_write, own_error_stream(), reinterpret_cast<int64_t>(line.data()),
+              static_cast<int64_t>(line.size()));
+}
+
+int64_t Outside::answered(Process& process, const SystemCall&, const Answer& answer) {
+  for (const Answer::Write& write : answer.writes)
+    if (process.space().write(write.to, write.bytes.data(), write.bytes.size()) != write.bytes.size())
+      return -EFAULT;
+  return answer.result;
 }
 
 int64_t Outside::call(Process& process, const SystemCall& call, const CallShape& shape) {

@@ -4,19 +4,35 @@
 #pragma once
 
 #include "rdbtool/guest/elf_image.h"
+#include "rdbtool/guest/guest_limits.h"
+#include "rdbtool/guest/hidden_host.h"
 #include "rdbtool/guest/host_signals.h"
+#include "rdbtool/guest/initial_stack.h"
 #include "rdbtool/guest/machine.h"
+#include "rdbtool/guest/seccomp_filter.h"
 
+#include <array>
+#include <iterator>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace rdb::guest {
+
+// What a program keeps across execve and rdb holds in place of the kernel.
+struct Inherited {
+  bool known = false;
+  std::array<rlimit, std::size(GuestLimits::kKept)> limits = {};
+  uint64_t deny_write_execute = 0;
+  std::vector<std::vector<sock_filter>> filters;
+};
 
 struct ProcessOptions {
   std::string path; // the program's file
   std::vector<std::string> argv;
   std::vector<std::string> environment;
   MachineOptions machine;
+  Inherited inherited;
   uint64_t max_instructions = UINT64_MAX;
 };
 
@@ -35,6 +51,8 @@ public:
   virtual int64_t call(Process& process, const SystemCall& call, const CallShape& shape);
   // A call that rdb itself has carried out.
   virtual void called(Process&, const SystemCall&, int64_t /*result*/) {}
+  // Likewise, with what it puts into guest memory. The result: -EFAULT where that cannot be written.
+  virtual int64_t answered(Process& process, const SystemCall& call, const Answer& answer);
   // A file was mapped (fd as the guest gave it); comes before called().
   virtual void mapped(Process&, const Mapping&, int /*fd*/) {}
   virtual engine::Engine::InputResult instruction(Process& process, engine::InputKind kind);
@@ -58,15 +76,27 @@ public:
   uint64_t initial_brk() const { return initial_brk_; }
   // Asks the kernel, for the current thread. kNotStarted if a signal must be delivered first.
   int64_t kernel_call(const CallShape& shape, const SyscallArgs& arguments);
+  const StackImage& initial_stack() const { return stack_; }
+  const Image& image() const { return image_; }
+  GuestLimits& limits() { return limits_; }
+  const GuestLimits& limits() const { return limits_; }
+  HiddenHost& hidden_host() { return hidden_host_; }
+  SeccompFilters& seccomp() { return seccomp_; }
+  // For the next program of this process.
+  Inherited inheritance() const;
+  // Tells the user what the guest was refused, once for each text.
+  void say_once(const std::string& refused);
 
 private:
   enum class Next : uint8_t { go_on, ended };
 
   void load_program();
   Next system_call();
-  int64_t dispatch(const SystemCall& call, Next& next);
+  int64_t dispatch(SystemCall call, Next& next);
   Next handle(const engine::Stop& stop);
   Next give(const PendingSignal& signal);
+  // What the guest's own filter says; nothing: the call is allowed.
+  std::optional<Next> filter_call(const SystemCall& call);
   int64_t memory_call(const SystemCall& call);
   int64_t sys_clone(const SystemCall& call);
   int64_t sys_execve(uint64_t path, uint64_t argv, uint64_t environment, int directory_fd, int flags);
@@ -80,6 +110,12 @@ private:
   Outside& outside_;
   Program program_;
   uint64_t initial_brk_ = 0;
+  Image image_;
+  StackImage stack_;
+  GuestLimits limits_;
+  HiddenHost hidden_host_;
+  SeccompFilters seccomp_;
+  std::set<std::string> said_;
   Ending ending_;
   bool live_ = false; // the kernel's signal state follows the guest's
 };

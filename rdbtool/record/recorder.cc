@@ -233,6 +233,17 @@ void Recorder::called(guest::Process& process, const guest::SystemCall& call, in
   log_call(process, call, result, {});
 }
 
+int64_t Recorder::answered(guest::Process& process, const guest::SystemCall& call,
+                           const guest::Answer& answer) {
+  int64_t result = Outside::answered(process, call, answer);
+  std::vector<MemoryWrite> writes;
+  if (result == answer.result)
+    for (const guest::Answer::Write& write : answer.writes)
+      writes.push_back({write.to, write.bytes.data(), write.bytes.size()});
+  log_call(process, call, result, writes);
+  return result;
+}
+
 void Recorder::log_call(guest::Process& process, const guest::SystemCall& call, int64_t result,
                         std::span<const MemoryWrite> writes) {
   trace::SyscallInput input;

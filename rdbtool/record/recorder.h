@@ -24,6 +24,8 @@ public:
   void reached_call(guest::Process& process) override;
   int64_t call(guest::Process& process, const guest::SystemCall& call, const CallShape& shape) override;
   void called(guest::Process& process, const guest::SystemCall& call, int64_t result) override;
+  int64_t answered(guest::Process& process, const guest::SystemCall& call,
+                   const guest::Answer& answer) override;
   void mapped(guest::Process& process, const guest::Mapping& mapping, int fd) override;
   engine::Engine::InputResult instruction(guest::Process& process, engine::InputKind kind) override;
   void signalled(guest::Process& process, const guest::PendingSignal& signal) override;

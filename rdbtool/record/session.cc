@@ -2,6 +2,7 @@
 #include "rdbtool/record/session.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/record/recorder.h"
 #include "rdbtool/trace/log_consumer.h"
 #include "rdbtool/trace/trace_dir.h"
@@ -10,8 +11,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
+#include <dirent.h>
+#include <memory>
 #include <poll.h>
+#include <set>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -30,14 +35,34 @@ uint64_t unix_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
+std::set<int> open_descriptors() {
+  std::set<int> result;
+  std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir("/proc/self/fd"), closedir);
+  if (directory == nullptr) return result;
+  while (const dirent* entry = readdir(directory.get()))
+    if (entry->d_name[0] != '.') result.insert(std::atoi(entry->d_name));
+  result.erase(dirfd(directory.get()));
+  return result;
+}
+
+// The guest has what rdb was started with; what rdb has opened since is not for it.
+trace::ProducerEnds hide_own_descriptors(trace::ProducerEnds ends, const std::set<int>& inherited) {
+  ends.ring_fd = guest::move_out_of_reach(ends.ring_fd);
+  ends.control_fd = guest::move_out_of_reach(ends.control_fd);
+  for (int fd : open_descriptors())
+    if (!inherited.contains(fd) && !guest::is_own_descriptor(fd)) close(fd);
+  return ends;
+}
+
 // The guest's side of the fork. Ends as the guest ends.
-[[noreturn]] void run_guest(const SessionOptions& options, trace::ProducerEnds ends, const sigset_t& mask) {
+[[noreturn]] void run_guest(const SessionOptions& options, trace::ProducerEnds ends, const sigset_t& mask,
+                            const std::set<int>& inherited) {
   int status = kExitFailure;
   try {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigprocmask(SIG_SETMASK, &mask, nullptr);
     trace::LogProducer log;
-    if (!log.attach(ends)) bug("cannot attach to the log");
+    if (!log.attach(hide_own_descriptors(ends, inherited))) bug("cannot attach to the log");
     Recorder recorder(log, {options.checksum_interval});
     guest::Process process(options.process, recorder);
     guest::Ending ending = process.run();
@@ -150,6 +175,7 @@ trace::TraceEnd end_of(const SessionResult& result, const trace::LogConsumer& co
 } // namespace
 
 SessionResult record(const SessionOptions& options) {
+  std::set<int> inherited = open_descriptors();
   trace::TraceWriter writer(describe(options), options.directory);
   trace::RecorderLock lock(writer.path());
   trace::LogConsumer consumer(writer);
@@ -164,7 +190,7 @@ SessionResult record(const SessionOptions& options) {
   std::fflush(nullptr);
   pid_t child = fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (child == 0) run_guest(options, ends, old_mask);
+  if (child == 0) run_guest(options, ends, old_mask, inherited);
   trace::LogProducer::close_ends(ends);
 
   Watcher watcher(child, consumer);

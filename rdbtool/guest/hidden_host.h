@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// System calls through which the guest would meet the host around it: /proc/self, descriptors, limits, and
+// settings of the whole process. Only live runs need this: what it answers is recorded like any result.
+#pragma once
+
+#include "rdbtool/guest/machine.h"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdb::guest {
+
+class Process;
+
+// The outcome of a call that rdb has carried out by itself.
+struct Answer {
+  struct Write {
+    GuestAddr to;
+    std::vector<std::byte> bytes;
+  };
+  int64_t result = 0;
+  std::vector<Write> writes;
+};
+
+class HiddenHost {
+public:
+  ~HiddenHost();
+  HiddenHost() = default;
+  HiddenHost(const HiddenHost&) = delete;
+  HiddenHost& operator=(const HiddenHost&) = delete;
+
+  // Answers the call, or leaves it to the kernel, perhaps with a path of the host's choice in place of the
+  // guest's.
+  std::optional<Answer> answer(Process& process, SystemCall& call);
+
+  // Where a path of the guest's leads that it names as its own /proc/self/exe; else the path itself.
+  std::string program_path(Process& process, int directory, const std::string& path);
+
+  // Memory that is writable must not become executable (PR_SET_MDWE).
+  bool refuses_execution(const AddressSpace& space, const SystemCall& call) const;
+  uint64_t deny_write_execute() const { return deny_write_execute_; }
+  void set_deny_write_execute(uint64_t flags) { deny_write_execute_ = flags; }
+
+private:
+  // How a call names a file.
+  struct PathUse {
+    int64_t number;
+    int directory; // argument that holds the directory's descriptor, -1: none
+    int path;      // argument that holds the path
+  };
+  static const PathUse* path_use(int64_t number);
+
+  std::optional<Answer> answer_path(Process& process, SystemCall& call, const PathUse& use);
+  std::optional<Answer> answer_limits(Process& process, const SystemCall& call);
+  std::optional<Answer> answer_prctl(Process& process, const SystemCall& call);
+  std::optional<Answer> list_descriptors(const SystemCall& call);
+  // The path below /proc/self if it is one there.
+  std::optional<std::string> own_entry(const Process& process, int directory, const std::string& path);
+  bool directory_in_proc(int directory, std::string& path);
+
+  std::string path_; // what a call's path argument points to while the call is made
+  int text_fd_ = -1; // the file that it names
+  bool working_directory_known_ = false;
+  bool working_directory_in_proc_ = false;
+  uint64_t deny_write_execute_ = 0;
+};
+
+} // namespace rdb::guest

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/guest/host_descriptors.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace rdb::guest {
+namespace {
+
+// Far enough up for most programs' loops over all descriptors, low enough that the kernel's table of them,
+// which every fork copies, stays small.
+constexpr int kHighest = 4096;
+constexpr int kSlots = 64;
+
+uint64_t g_used = 0; // of the numbers from first_slot() on
+
+int first_slot() {
+  static const int first = [] {
+    rlimit files{};
+    getrlimit(RLIMIT_NOFILE, &files);
+    return static_cast<int>(std::clamp<rlim_t>(files.rlim_max, 2 * kSlots, kHighest)) - kSlots;
+  }();
+  return first;
+}
+
+} // namespace
+
+int move_out_of_reach(int fd) {
+  int first = first_slot();
+  if (fd < 0 || is_own_descriptor(fd)) return fd;
+  // A limit concerns new descriptors only: it can be as low as the guest likes afterwards.
+  rlimit old{};
+  getrlimit(RLIMIT_NOFILE, &old);
+  rlimit raised{old.rlim_max, old.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &raised);
+  int moved = fcntl(fd, F_DUPFD_CLOEXEC, first);
+  setrlimit(RLIMIT_NOFILE, &old);
+  if (moved < 0) return fd;
+  close(fd);
+  if (moved - first < kSlots) g_used |= 1ull << (moved - first);
+  return moved;
+}
+
+int own_error_stream() {
+  static const int stream = move_out_of_reach(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+  return stream;
+}
+
+void close_own_descriptor(int fd) {
+  close(fd);
+  int slot = fd - first_slot();
+  if (slot >= 0 && slot < kSlots) g_used &= ~(1ull << slot);
+}
+
+bool is_own_descriptor(int fd) {
+  int slot = fd - first_slot();
+  return slot >= 0 && slot < kSlots && g_used >> slot & 1;
+}
+
+int next_own_descriptor(int fd) {
+  int slot = std::max(fd - first_slot(), 0);
+  if (slot >= kSlots) return -1;
+  uint64_t left = g_used >> slot << slot;
+  return left == 0 ? -1 : first_slot() + std::countr_zero(left);
+}
+
+} // namespace rdb::guest

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The host's own descriptors in a process that it shares with the guest. They live in a small range of
+// numbers above those that programs use; the guest's calls find nothing open there.
+#pragma once
+
+namespace rdb::guest {
+
+// Moves a descriptor up into the host's range and closes the low one. The descriptor itself if there is no
+// room: then it is the host's all the same.
+int move_out_of_reach(int fd);
+void close_own_descriptor(int fd);
+
+// Where rdb's own words go while the guest runs: a copy of standard error, which the guest may close. Made by
+// the first call.
+int own_error_stream();
+
+bool is_own_descriptor(int fd);
+// The next one at or after `fd`, -1 if there is none.
+int next_own_descriptor(int fd);
+
+} // namespace rdb::guest
