@@ -71,6 +71,7 @@ uint64_t AddressSpace::place_image(uint64_t size) {
 
 // Removes [begin, end) from the map, splitting what crosses it.
 void AddressSpace::carve(uint64_t begin, uint64_t end) {
+  plain_ = {};
   auto it = mappings_.upper_bound(begin);
   if (it != mappings_.begin()) --it;
   while (it != mappings_.end() && it->second.begin < end) {
@@ -93,6 +94,20 @@ void AddressSpace::carve(uint64_t begin, uint64_t end) {
       it = mappings_.upper_bound(end);
     }
   }
+}
+
+bool AddressSpace::find_plain(uint64_t address, uint64_t size) {
+  constexpr int kWanted = MAP_PRIVATE | MAP_ANONYMOUS;
+  constexpr int kProtection = PROT_READ | PROT_WRITE;
+  const Mapping* mapping = find(address);
+  if (mapping == nullptr || (mapping->flags & kWanted) != kWanted ||
+      (mapping->protection & kProtection) != kProtection)
+    return false;
+  for (uint64_t page : code_pages_)
+    if (page >= mapping->begin && page < mapping->end) return false;
+  PlainRange range{mapping->begin, mapping->end};
+  plain_[next_plain_++ % plain_.size()] = range;
+  return range.holds(address, size);
 }
 
 void AddressSpace::insert(const Mapping& mapping) {
@@ -338,6 +353,10 @@ void AddressSpace::name(uint64_t begin, uint64_t end, const std::string& what) {
 }
 
 size_t AddressSpace::read(GuestAddr from, void* to, size_t size) {
+  if (is_plain(from.value, size)) {
+    std::memcpy(to, from.ptr<void>(), size);
+    return size;
+  }
   iovec local{to, size};
   iovec remote{from.ptr(), size};
   ssize_t n = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
@@ -356,6 +375,10 @@ size_t AddressSpace::read(GuestAddr from, void* to, size_t size) {
 }
 
 size_t AddressSpace::write(GuestAddr to, const void* from, size_t size) {
+  if (is_plain(to.value, size)) {
+    std::memcpy(to.ptr<void>(), from, size);
+    return size;
+  }
   size_t done = 0;
   while (done < size) {
     uint64_t at = to.value + done;
@@ -384,6 +407,7 @@ void AddressSpace::watch_code_page(GuestAddr page) {
   const Mapping* mapping = find(page.value);
   if (mapping == nullptr || !(mapping->protection & PROT_WRITE)) return;
   code_pages_.insert(page.value);
+  plain_ = {};
   raw_syscall(SYS_mprotect, static_cast<int64_t>(page.value), kPage, PROT_READ);
 }
 

@@ -27,6 +27,16 @@ struct Mapping {
   std::string name; // path, or [heap], [stack]
 };
 
+// Memory in which every access by the host or the kernel works and none needs to be noticed: private,
+// anonymous, readable and writable, without translated code.
+struct PlainRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  bool holds(uint64_t address, uint64_t size) const {
+    return address >= begin && address < end && size <= end - address;
+  }
+};
+
 class AddressSpace final : public engine::GuestMemory {
 public:
   explicit AddressSpace(const Layout& layout);
@@ -69,6 +79,15 @@ public:
   // Makes all of them writable, before the kernel writes to guest memory. True if there were any.
   bool release_all_code_pages();
 
+  // Whether all of it lies in one plain range.
+  bool is_plain(uint64_t address, uint64_t size) {
+    for (const PlainRange& range : plain_)
+      if (range.holds(address, size)) return true;
+    return find_plain(address, size);
+  }
+  // The ranges that were asked for last.
+  const std::array<PlainRange, 4>& plain_ranges() const { return plain_; }
+
   const Mapping* find(uint64_t address) const;
   const std::map<uint64_t, Mapping>& mappings() const { return mappings_; }
   bool in_guest_range(uint64_t begin, uint64_t end) const;
@@ -79,11 +98,14 @@ private:
   void carve(uint64_t begin, uint64_t end);
   void insert(const Mapping& mapping);
   void stale(uint64_t begin, uint64_t end);
+  bool find_plain(uint64_t address, uint64_t size);
 
   Layout layout_;
   std::map<uint64_t, Mapping> mappings_;       // by begin
   std::unordered_set<uint64_t> code_pages_;    // read-only for the CPU, writable for the guest
   std::unordered_set<uint64_t> watched_pages_; // pages known to need nothing more
+  std::array<PlainRange, 4> plain_ = {};
+  size_t next_plain_ = 0;
   std::function<void(GuestAddr, uint64_t)> code_changed_;
   uint64_t brk_begin_ = 0;
   uint64_t brk_end_ = 0;

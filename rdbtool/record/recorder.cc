@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 namespace rdb::record {
@@ -81,6 +82,8 @@ Recorder::Recorder(trace::LogProducer& log, const RecorderOptions& options)
   for (int fd : {1, 2}) {
     struct stat info;
     if (fstat(fd, &info) != 0) continue;
+    // What goes to the null device was never seen, and a program may have other reasons to write there.
+    if (S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3)) continue;
     stream_device_[fd] = info.st_dev;
     stream_inode_[fd] = info.st_ino;
   }

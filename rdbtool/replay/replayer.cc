@@ -23,6 +23,9 @@ guest::MachineOptions machine_options(const trace::Metadata& metadata) {
   return options;
 }
 
+// How far the guest may run past the time at which it must make a call before it is found out.
+constexpr uint64_t kBeyondCall = 1'000'000;
+
 const char* reason_name(engine::StopReason reason) {
   switch (reason) {
   case engine::StopReason::limit:
@@ -115,9 +118,13 @@ engine::Stop Replayer::play(uint64_t limit) {
 // Lets the guest run up to the step's time, and sees that it comes to what the step's input answers.
 Replayer::Event Replayer::play_to(const trace::Step& step) {
   thread_ = step.thread;
+  bool wants_instruction = step.input != nullptr && step.input->kind() == trace::InputKind::kInstruction;
+  bool wants_call = step.input != nullptr && step.input->kind() == trace::InputKind::kSyscall;
+  // The guest stops by itself where it asks for these, and the way to an exact time is stepped.
+  uint64_t beyond = wants_instruction || wants_call ? kBeyondCall : 0;
   while (now() < step.until) {
-    bool wants_instruction = step.input != nullptr && step.input->kind() == trace::InputKind::kInstruction;
-    engine::Stop stop = play(step.until - now());
+    uint64_t left = step.until - now();
+    engine::Stop stop = play(left + std::min(beyond, UINT64_MAX - left));
     switch (stop.reason) {
     case engine::StopReason::limit:
     case engine::StopReason::interrupted:
@@ -151,6 +158,10 @@ Replayer::Event Replayer::play_to(const trace::Step& step) {
       return Event::access;
     }
   }
+  if (now() > step.until)
+    differ(wants_call ? fmt::format("system call {}", step.input->as<trace::SyscallInput>().number)
+                      : "an input instruction",
+           fmt::format("none by time {}", now().value));
   return Event::reached;
 }
 
