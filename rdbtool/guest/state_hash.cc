@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/guest/state_hash.h"
 
-#include "rdbtool/trace/hash.h"
+#include "rdbtool/base/hash.h"
 
 #include <cstring>
 #include <fcntl.h>
@@ -45,7 +45,7 @@ bool is_zero(const uint8_t* page) {
 
 StateHash hash_state(Machine& machine) {
   StateHash result;
-  trace::Xxh64 memory;
+  Xxh64 memory;
   PageMap page_map;
   for (const auto& [begin, mapping] : machine.space().mappings()) {
     if (!(mapping.protection & PROT_WRITE) || !(mapping.protection & PROT_READ)) continue;
@@ -64,7 +64,7 @@ StateHash hash_state(Machine& machine) {
     }
   }
   result.memory = memory.digest();
-  trace::Xxh64 registers;
+  Xxh64 registers;
   machine.save_current();
   for (const auto& [id, thread] : machine.threads()) {
     registers.update(&thread->registers, sizeof thread->registers);
@@ -79,7 +79,7 @@ uint64_t hash_call(const engine::Registers& registers) {
   std::memcpy(words, registers.gpr, sizeof registers.gpr);
   words[16] = registers.rip;
   words[17] = registers.rflags;
-  return trace::hash_words(words, 18);
+  return hash_words(words, 18);
 }
 
 } // namespace rdb::guest

@@ -4,7 +4,7 @@
 // little-endian.
 #pragma once
 
-#include "rdbtool/trace/hash.h"
+#include "rdbtool/base/hash.h"
 #include "rdbtool/trace/metadata.h"
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 #include "rdbtool/trace/pack.h"
 
 #include "rdbtool/base/error.h"
-#include "rdbtool/trace/hash.h"
+#include "rdbtool/base/hash.h"
 #include "rdbtool/trace/reader.h"
 #include "rdbtool/trace/tar.h"
 #include "rdbtool/trace/trace_dir.h"

@@ -3,7 +3,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/trace/file_io.h"
-#include "rdbtool/trace/hash.h"
+#include "rdbtool/base/hash.h"
 
 #include <algorithm>
 #include <fcntl.h>

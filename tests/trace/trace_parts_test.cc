@@ -2,7 +2,7 @@
 // The smaller parts of a trace, each alone: hashes, numbers, metadata, the CPU check, the file store, names
 // and links of directories.
 #include "rdbtool/base/error.h"
-#include "rdbtool/trace/hash.h"
+#include "rdbtool/base/hash.h"
 #include "rdbtool/trace/json_text.h"
 #include "rdbtool/trace/record_codec.h"
 #include "rdbtool/trace/store.h"
