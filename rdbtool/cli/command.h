@@ -54,6 +54,8 @@ Action setup_pack(CLI::App& app);
 Action setup_unpack(CLI::App& app);
 Action setup_inspect(CLI::App& app);
 Action setup_verify(CLI::App& app);
+Action setup_doctor(CLI::App& app);
+Action setup_completion(CLI::App& app);
 
 // What a guest's execve starts instead of a command: goes on with the program described in this descriptor.
 int continue_run(int fd);

@@ -18,6 +18,8 @@ std::span<const Command> commands() {
       {"unpack", "Make a recording of such a file", setup_unpack},
       {"inspect", "Show the debug regions of a program: where they run and what they see", setup_inspect},
       {"verify", "Compare a program with the original it should equal", setup_verify},
+      {"doctor", "Check this machine, and say what will work on it", setup_doctor},
+      {"completion", "Print shell completion, or write the manual pages", setup_completion},
   };
   return kCommands;
 }
