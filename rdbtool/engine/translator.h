@@ -41,6 +41,9 @@ public:
   bool handle_signal(int signal, siginfo_t* info, void* ucontext) override;
   const Statistics& statistics() const override;
 
+  // Another OS thread goes on with run(): the GS base is each one's own.
+  void adopt_host_thread() { asm volatile("rdgsbase %0" : "=r"(loaded_gs_)); }
+
   void set_step_only(bool on) { options_.step_only = on; }
 
   const State& state() const { return state_; }

@@ -21,16 +21,19 @@ int64_t Process::sys_clone(const SystemCall& call) {
   engine::Registers& regs = registers();
   uint64_t flags = call.number == SYS_clone ? call.arguments[0] : SIGCHLD;
   uint64_t stack = call.number == SYS_clone ? call.arguments[1] : 0;
-  if (flags & CLONE_THREAD) limit("threads (clone at {:#x})", regs.rip - 2);
   // The child gets a copy of everything, rdb included. One that shares its parent's memory until exec (vfork)
   // gets a copy too, and its parent waits for it as asked.
   uint64_t real = (flags & ~static_cast<uint64_t>(CLONE_VM | CLONE_SETTLS));
+  // Nobody else may be in the middle of something that the child will need.
+  os_threads_.collect();
+  scheduler_.lock();
   int64_t result =
       raw_syscall(SYS_clone, static_cast<int64_t>(real), 0, static_cast<int64_t>(call.arguments[2]),
                   static_cast<int64_t>(call.arguments[3]), 0);
+  scheduler_.unlock();
   if (result == 0) {
     set_identity({identity().program, getpid()});
-    keep_only_current(ThreadId(getpid()));
+    after_fork_in_child();
     if (stack != 0) regs.gpr[engine::RSP] = stack;
     if (flags & CLONE_SETTLS) regs.fs_base = call.arguments[4];
   }

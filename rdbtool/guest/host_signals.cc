@@ -106,16 +106,27 @@ void set_action(int signal, uint64_t handler, uint64_t flags, uint64_t mask) {
 
 } // namespace
 
+SignalStack::SignalStack()
+    : memory_(mmap(nullptr, kSignalStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+  RDB_CHECK(memory_ != MAP_FAILED);
+  stack_t stack{};
+  stack.ss_sp = memory_;
+  stack.ss_size = kSignalStack;
+  RDB_CHECK(sigaltstack(&stack, nullptr) == 0);
+}
+
+SignalStack::~SignalStack() {
+  stack_t none{};
+  none.ss_flags = SS_DISABLE;
+  sigaltstack(&none, nullptr);
+  munmap(memory_, kSignalStack);
+}
+
 void install_host_signals(engine::Translator& translator, SignalReceiver& receiver) {
   g_translator = &translator;
   g_receiver = &receiver;
   g_state = &translator.state();
-  void* memory = mmap(nullptr, kSignalStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  RDB_CHECK(memory != MAP_FAILED);
-  stack_t stack{};
-  stack.ss_sp = memory;
-  stack.ss_size = kSignalStack;
-  RDB_CHECK(sigaltstack(&stack, nullptr) == 0);
+  static const SignalStack stack; // of the first OS thread, for as long as the process lives
   for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS})
     set_action(signal, reinterpret_cast<uint64_t>(fault_handler), SA_SIGINFO | SA_ONSTACK, ~0ull);
 }

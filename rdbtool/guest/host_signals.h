@@ -24,7 +24,19 @@ public:
   virtual void on_asynchronous(int signal, siginfo_t* info, void* context) = 0;
 };
 
-// Sets up this OS thread's signal stack and the handlers of the synchronous signals.
+// Every OS thread that runs guest code has a stack for the host's handlers.
+class SignalStack {
+public:
+  SignalStack(); // in use from here on
+  ~SignalStack();
+  SignalStack(const SignalStack&) = delete;
+  SignalStack& operator=(const SignalStack&) = delete;
+
+private:
+  void* memory_;
+};
+
+// Sets up this OS thread's signal stack, for good, and the handlers of the synchronous signals.
 void install_host_signals(engine::Translator& translator, SignalReceiver& receiver);
 
 // A synchronous signal in rdb's own code: says so and ends the process.

@@ -17,6 +17,7 @@ using engine::RSP;
 
 constexpr uint64_t kUnblockable = 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1);
 constexpr int kSignals = 64;
+constexpr uint64_t kRobustHeadSize = 24;
 constexpr int kAutoDisarm = 1 << 31; // SS_AUTODISARM
 
 uint64_t bit(int signal) {
@@ -117,6 +118,8 @@ std::optional<int64_t> Machine::internal_call(const SystemCall& call) {
   case SYS_sigaltstack:
     return sigaltstack(call.arguments);
   case SYS_set_robust_list:
+    if (call.arguments[1] != kRobustHeadSize) return -EINVAL;
+    current_->robust_list = GuestAddr(call.arguments[0]);
     return 0;
   default:
     return std::nullopt;

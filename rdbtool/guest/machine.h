@@ -51,6 +51,7 @@ public:
   // The thread whose registers the engine holds. registers(), signals and calls are about this one.
   Thread& current() { return *current_; }
   const Thread& current() const { return *current_; }
+  const Thread* loaded() const { return current_; }
   const std::map<ThreadId, std::unique_ptr<Thread>>& threads() const { return threads_; }
   Thread* find_thread(ThreadId id);
   // The first thread added is loaded; others start with a copy of the current one's registers.

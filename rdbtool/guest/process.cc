@@ -3,7 +3,6 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/guest/host_descriptors.h"
-#include "rdbtool/guest/lockstep.h"
 #include "rdbtool/guest/raw_syscall.h"
 
 #include <cerrno>
@@ -14,6 +13,7 @@
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <random>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -39,7 +39,8 @@ std::array<uint8_t, 16> random_bytes(uint64_t seed) {
 } // namespace
 
 Process::Process(const ProcessOptions& options, Outside& outside)
-    : Machine(options.machine), process_options_(options), outside_(outside) {
+    : Machine(options.machine), process_options_(options), outside_(outside), scheduler_(options.turns),
+      futexes_(*this), os_threads_([this](Thread& thread) { body_of_os_thread(thread); }), lockstep_(*this) {
   if (int error = resolve_program(options.path, options.argv, program_))
     user_error("{}: {}", options.path, std::strerror(-error));
   add_thread(std::make_unique<Thread>(ThreadId(static_cast<int32_t>(raw_syscall(SYS_gettid)))));
@@ -95,23 +96,8 @@ Ending Process::run() {
   set_mask(inherited);
   outside_.started(*this);
 
-  Lockstep lockstep(*this);
-  Next next = Next::go_on;
-  while (next == Next::go_on) {
-    if (current().pending) {
-      PendingSignal signal = current().received;
-      current().pending = false;
-      next = give(signal);
-      set_mask(mask()); // opens the kernel's mask again where no handler was entered
-    } else if (engine().executed() >= process_options_.max_instructions) {
-      ending_ = {Ending::Kind::stopped, 0};
-      return ending_;
-    } else {
-      uint64_t limit = process_options_.max_instructions - engine().executed();
-      next = handle(options().lockstep ? lockstep.run(limit) : engine().run(limit));
-    }
-  }
-  outside_.ended(*this, ending_);
+  run_thread(current());
+  if (failure_) std::rethrow_exception(failure_);
   return ending_;
 }
 
@@ -140,7 +126,7 @@ Process::Next Process::handle(const engine::Stop& stop) {
 Process::Next Process::give(const PendingSignal& signal) {
   outside_.signalled(*this, signal);
   if (deliver(signal) != Delivery::fatal) return Next::go_on;
-  ending_ = {Ending::Kind::signalled, fatal_signal()};
+  end_process({Ending::Kind::signalled, fatal_signal()});
   return Next::ended;
 }
 
@@ -161,6 +147,7 @@ Process::Next Process::system_call() {
     return give(bad_frame);
   }
   int64_t result = dispatch(call, next);
+  if (next != Next::go_on) return next;
   if (result == kNotStarted) {
     // A signal comes first; afterwards the call is made again.
     regs.rip -= 2;
@@ -181,15 +168,31 @@ int64_t Process::dispatch(SystemCall call, Next& next) {
   int64_t result;
   switch (call.number) {
   case SYS_exit:
+    next = end_thread(call);
+    return 0;
   case SYS_exit_group:
-    ending_ = {Ending::Kind::exited, static_cast<int>(a[0]) & 0xFF};
-    next = Next::ended;
     outside_.called(*this, call, 0);
+    registers().gpr[RAX] = 0; // as replay has it
+    end_process({Ending::Kind::exited, static_cast<int>(a[0]) & 0xFF});
+    next = Next::ended;
     return 0;
   case SYS_set_tid_address:
-    result = raw_syscall(SYS_gettid);
+    current().clear_child_tid = GuestAddr(a[0]);
+    result = current().id.value;
+    break;
+  case SYS_futex:
+  case SYS_futex_waitv:
+    return futex_call(call, shape);
+  case SYS_sched_yield:
+    turn_end_ = engine().executed();
+    result = 0;
     break;
   case SYS_clone:
+    if (a[0] & CLONE_THREAD) {
+      result = start_thread(call);
+      break;
+    }
+    [[fallthrough]];
   case SYS_fork:
   case SYS_vfork:
     outside_.before_fork(*this);
@@ -265,7 +268,7 @@ std::optional<Process::Next> Process::filter_call(const SystemCall& call) {
   }
   default:
     outside_.called(*this, call, call.number);
-    ending_ = {Ending::Kind::signalled, seccomp_.strict() ? SIGKILL : SIGSYS};
+    end_process({Ending::Kind::signalled, seccomp_.strict() ? SIGKILL : SIGSYS});
     return Next::ended;
   }
 }
@@ -293,12 +296,6 @@ int64_t Outside::call(Process& process, const SystemCall& call, const CallShape&
   return result;
 }
 
-int64_t Process::kernel_call(const CallShape& shape, const SyscallArgs& arguments) {
-  int64_t raw[6];
-  std::memcpy(raw, arguments.data(), sizeof raw);
-  return interruptible_syscall(&current().pending, shape.info->number, raw);
-}
-
 engine::Engine::InputResult Outside::instruction(Process& process, engine::InputKind) {
   return process.engine().execute_input();
 }
@@ -319,7 +316,8 @@ void Process::on_action(int signal) {
 }
 
 void Process::on_asynchronous(int signal, siginfo_t* info, void* context) {
-  Thread& thread = current();
+  if (self_ == nullptr) return; // the thread is on its way out
+  Thread& thread = *self_;
   thread.received = {};
   thread.received.number = signal;
   thread.received.info = *info;
@@ -327,7 +325,7 @@ void Process::on_asynchronous(int signal, siginfo_t* info, void* context) {
   // No other one until this is delivered.
   uint64_t blocked = ~kSynchronousSignals;
   std::memcpy(&static_cast<ucontext_t*>(context)->uc_sigmask, &blocked, 8);
-  engine().interrupt(context);
+  if (scheduler_.is_running(thread)) engine().interrupt(context);
 }
 
 void Process::on_fault(int signal, siginfo_t* info, void* context) {

@@ -4,14 +4,19 @@
 #pragma once
 
 #include "rdbtool/guest/elf_image.h"
+#include "rdbtool/guest/futex.h"
 #include "rdbtool/guest/guest_limits.h"
 #include "rdbtool/guest/hidden_host.h"
 #include "rdbtool/guest/host_signals.h"
 #include "rdbtool/guest/initial_stack.h"
+#include "rdbtool/guest/live_threads.h"
+#include "rdbtool/guest/lockstep.h"
 #include "rdbtool/guest/machine.h"
+#include "rdbtool/guest/scheduler.h"
 #include "rdbtool/guest/seccomp_filter.h"
 
 #include <array>
+#include <exception>
 #include <iterator>
 #include <set>
 #include <string>
@@ -34,6 +39,7 @@ struct ProcessOptions {
   MachineOptions machine;
   Inherited inherited;
   uint64_t max_instructions = UINT64_MAX;
+  TurnOptions turns;
 };
 
 class Process;
@@ -58,13 +64,20 @@ public:
   virtual engine::Engine::InputResult instruction(Process& process, engine::InputKind kind);
   // A signal is about to be delivered.
   virtual void signalled(Process&, const PendingSignal&) {}
+  // The current thread has made another one; comes before called().
+  virtual void thread_started(Process&, const Thread& /*created*/, uint64_t /*clone_flags*/) {}
+  virtual void thread_ended(Process&, int /*status*/) {}
+  // rdb has written to guest memory as the kernel would (a lock that changes hands, a thread's number).
+  virtual void wrote(Process&, GuestAddr, const void* /*bytes*/, size_t /*size*/) {}
+  // The current thread's turn is over.
+  virtual void turn_ended(Process&) {}
   virtual void ended(Process&, const Ending&) {}
   // In the child of a fork, before it goes on; and just before exec: false refuses.
   virtual void before_fork(Process&) {}
   virtual void after_fork(Process&, int64_t /*result*/) {}
 };
 
-class Process final : public Machine, private SignalReceiver {
+class Process final : public Machine, private SignalReceiver, private FutexHost {
 public:
   Process(const ProcessOptions& options, Outside& outside);
   ~Process() override;
@@ -88,7 +101,8 @@ public:
   void say_once(const std::string& refused);
 
 private:
-  enum class Next : uint8_t { go_on, ended };
+  // `thread_over`: the thread is gone. `ended`: the whole process is.
+  enum class Next : uint8_t { go_on, thread_over, ended };
 
   void load_program();
   Next system_call();
@@ -98,6 +112,28 @@ private:
   // What the guest's own filter says; nothing: the call is allowed.
   std::optional<Next> filter_call(const SystemCall& call);
   int64_t memory_call(const SystemCall& call);
+
+  // Threads and their turns: process_threads.cc.
+  void run_thread(Thread& self);
+  Next run_turns(Thread& self);
+  void body_of_os_thread(Thread& self);
+  void begin_turn(Thread& self);
+  void leave_turn();
+  void yield();
+  void end_process(const Ending& ending);
+  [[noreturn]] void end_orphan();
+  Next end_thread(const SystemCall& call);
+  int64_t start_thread(const SystemCall& call);
+  int64_t futex_call(const SystemCall& call, const CallShape& shape);
+  int64_t wait_for(const FutexOutcome& outcome, bool always_restarts);
+  void after_fork_in_child();
+  bool keeps_baton(const CallShape& shape, const SyscallArgs& arguments) const;
+  bool read_memory(GuestAddr from, void* to, size_t size) override;
+  bool write_word(GuestAddr to, uint32_t value) override;
+  bool has_thread(ThreadId id) override { return find_thread(id) != nullptr; }
+  void wake(Thread& thread, int64_t result) override;
+  size_t choose_waiter(size_t count) override { return scheduler_.choose(count); }
+
   int64_t sys_clone(const SystemCall& call);
   int64_t sys_execve(uint64_t path, uint64_t argv, uint64_t environment, int directory_fd, int flags);
 
@@ -118,6 +154,16 @@ private:
   std::set<std::string> said_;
   Ending ending_;
   bool live_ = false; // the kernel's signal state follows the guest's
+  Scheduler scheduler_;
+  Futexes futexes_;
+  OsThreads os_threads_;
+  Lockstep lockstep_;
+  uint64_t turn_end_ = 0;
+  bool orphan_ = false;        // the OS thread of main() is not here
+  int leader_status_ = 0;      // of the first thread's own exit
+  std::exception_ptr failure_; // of rdb, in any of the OS threads
+  std::atomic<uint32_t> over_ = 0;
+  static thread_local Thread* self_; // the guest thread of this OS thread
 };
 
 } // namespace rdb::guest

@@ -65,7 +65,7 @@ StateHash hash_state(Machine& machine) {
   }
   result.memory = memory.digest();
   Xxh64 registers;
-  machine.save_current();
+  if (machine.loaded() != nullptr) machine.save_current();
   for (const auto& [id, thread] : machine.threads()) {
     registers.update(&thread->registers, sizeof thread->registers);
     registers.update(thread->vectors.data(), thread->vectors.size());

@@ -7,13 +7,13 @@
 #include "rdbtool/engine/engine.h"
 #include "rdbtool/guest/signal_frame.h"
 
+#include <atomic>
 #include <vector>
 
 namespace rdb::guest {
 
 struct Thread {
   explicit Thread(ThreadId the_id) : id(the_id) {}
-  virtual ~Thread() = default;
   Thread(const Thread&) = delete;
   Thread& operator=(const Thread&) = delete;
 
@@ -36,6 +36,14 @@ struct Thread {
   // delivered. Set by the host's handler.
   volatile bool pending = false;
   PendingSignal received;
+
+  // The scheduler's: the word on which the thread sleeps until it may run, and whether it is in the queue.
+  std::atomic<uint32_t> grant = 0;
+  bool queued = false;
+
+  // A wait for a futex is over, with this result.
+  bool woken = false;
+  int64_t wake_result = 0;
 };
 
 } // namespace rdb::guest

@@ -78,7 +78,7 @@ trace::InstructionOp op_of(engine::InputKind kind) {
 } // namespace
 
 Recorder::Recorder(trace::LogProducer& log, const RecorderOptions& options)
-    : log_(log), options_(options), redirected_(arena_), next_checksum_(options.checksum_interval) {
+    : log_(log), options_(options), next_checksum_(options.checksum_interval) {
   for (int fd : {1, 2}) {
     struct stat info;
     if (fstat(fd, &info) != 0) continue;
@@ -209,7 +209,7 @@ int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, c
     SyscallArgs arguments = call.arguments;
     bool redirect = needs_redirect(static_cast<uint64_t>(call.number));
     guest::SpaceView view(process.space());
-    if (redirect) arguments = redirected_.prepare(shape, call.arguments, view);
+    if (redirect) arguments = redirected(process).prepare(shape, call.arguments, view);
     result = process.kernel_call(shape, arguments);
     if (result == guest::kNotStarted) {
       // The call is made again after the signal; on replay the signal comes at the same time as this attempt.
@@ -220,7 +220,7 @@ int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, c
       return result;
     }
     if (redirect) {
-      writes = redirected_.finish(result);
+      writes = redirected(process).finish(result);
       for (const MemoryWrite& write : writes) {
         size_t done = process.space().write(write.to, write.bytes, write.size);
         if (done != write.size)
@@ -301,7 +301,30 @@ void Recorder::signalled(guest::Process& process, const guest::PendingSignal& si
   check(log_.append(process.current().id, process.now(), input));
 }
 
-void Recorder::end_turn(guest::Process& process) {
+RedirectedCall& Recorder::redirected(guest::Process& process) {
+  return scratch_.try_emplace(process.current().id).first->second.call;
+}
+
+void Recorder::thread_started(guest::Process& process, const guest::Thread& created, uint64_t clone_flags) {
+  trace::ThreadStartInput start;
+  start.created = created.id;
+  start.stack = GuestAddr(created.registers.gpr[engine::RSP]);
+  start.tls = GuestAddr(created.registers.fs_base);
+  start.clone_flags = clone_flags;
+  check(log_.append(process.current().id, process.now(), start));
+}
+
+void Recorder::thread_ended(guest::Process& process, int status) {
+  check(log_.append(process.current().id, process.now(), trace::ThreadEndInput{status}));
+  scratch_.erase(process.current().id);
+}
+
+void Recorder::wrote(guest::Process& process, GuestAddr address, const void* bytes, size_t size) {
+  trace::MemoryWrite write{address, static_cast<const uint8_t*>(bytes), size};
+  check(log_.append(process.current().id, process.now(), trace::MemoryInput{}, &write, 1));
+}
+
+void Recorder::turn_ended(guest::Process& process) {
   check(log_.append(trace::Chunk{process.current().id, process.now().value - turn_begin_}));
   turn_begin_ = process.now().value;
 }
@@ -312,7 +335,7 @@ void Recorder::ended(guest::Process& process, const guest::Ending& ending) {
   exit.by_signal = ending.kind == guest::Ending::Kind::signalled;
   exit.status = ending.value;
   check(log_.append(process.current().id, process.now(), exit));
-  end_turn(process);
+  turn_ended(process);
   check(log_.drain());
 }
 

@@ -29,6 +29,10 @@ public:
   void mapped(guest::Process& process, const guest::Mapping& mapping, int fd) override;
   engine::Engine::InputResult instruction(guest::Process& process, engine::InputKind kind) override;
   void signalled(guest::Process& process, const guest::PendingSignal& signal) override;
+  void thread_started(guest::Process& process, const guest::Thread& created, uint64_t clone_flags) override;
+  void thread_ended(guest::Process& process, int status) override;
+  void wrote(guest::Process& process, GuestAddr address, const void* bytes, size_t size) override;
+  void turn_ended(guest::Process& process) override;
   void ended(guest::Process& process, const guest::Ending& ending) override;
   void before_fork(guest::Process& process) override;
 
@@ -38,7 +42,7 @@ private:
   void log_mapping(guest::Process& process, const guest::Mapping& mapping, int fd);
   void log_initial_memory(guest::Process& process);
   void checksum(guest::Process& process);
-  void end_turn(guest::Process& process);
+  RedirectedCall& redirected(guest::Process& process);
   // Replay has private copies of mapped files: what would change one behind the guest's back ends the
   // recording.
   void refuse_changes_of_mapped_files(guest::Process& process, const guest::SystemCall& call);
@@ -48,8 +52,12 @@ private:
 
   trace::LogProducer& log_;
   RecorderOptions options_;
-  ScratchArena arena_;
-  RedirectedCall redirected_;
+  // Several threads may be in calls at the same time.
+  struct Scratch {
+    ScratchArena arena;
+    RedirectedCall call{arena};
+  };
+  std::map<ThreadId, Scratch> scratch_;
   uint64_t call_hash_ = 0;
   uint64_t turn_begin_ = 0;
   uint64_t next_checksum_ = 0;

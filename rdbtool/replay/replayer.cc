@@ -117,7 +117,9 @@ engine::Stop Replayer::play(uint64_t limit) {
 
 // Lets the guest run up to the step's time, and sees that it comes to what the step's input answers.
 Replayer::Event Replayer::play_to(const trace::Step& step) {
-  thread_ = step.thread;
+  // The end of a turn may be the end of its thread.
+  if (step.input == nullptr && now() >= step.until) return Event::reached;
+  turn_to(step.thread);
   bool wants_instruction = step.input != nullptr && step.input->kind() == trace::InputKind::kInstruction;
   bool wants_call = step.input != nullptr && step.input->kind() == trace::InputKind::kSyscall;
   // The guest stops by itself where it asks for these, and the way to an exact time is stepped.
@@ -201,8 +203,11 @@ void Replayer::apply(const trace::Input& input) {
     return;
   }
   case trace::InputKind::kThreadStart:
+    start_thread(input.as<trace::ThreadStartInput>());
+    return;
   case trace::InputKind::kThreadEnd:
-    limit("replay of threads");
+    remove_thread(current());
+    return;
   case trace::InputKind::kExit: {
     const auto& exit = input.as<trace::ExitInput>();
     ending_ = {exit.by_signal ? guest::Ending::Kind::signalled : guest::Ending::Kind::exited, exit.status};
@@ -221,6 +226,25 @@ void Replayer::start(const trace::StartInput& start) {
   guest::reset_vectors(engine());
   space().set_brk(start.brk.value);
   set_identity({std::string(start.program), start.pid});
+}
+
+void Replayer::start_thread(const trace::ThreadStartInput& start) {
+  if (find_thread(start.created) != nullptr)
+    user_error("{}: thread {} starts twice", trace_.path(), start.created.value);
+  guest::Thread& created = add_thread(std::make_unique<guest::Thread>(start.created));
+  created.mask = mask();
+  created.registers.gpr[engine::RAX] = 0;
+  created.registers.gpr[engine::RSP] = start.stack.value;
+  created.registers.fs_base = start.tls.value;
+}
+
+void Replayer::turn_to(ThreadId thread) {
+  thread_ = thread;
+  if (loaded() != nullptr && current().id == thread) return;
+  guest::Thread* next = find_thread(thread);
+  if (next == nullptr)
+    user_error("{}: a turn of thread {}, which does not exist", trace_.path(), thread.value);
+  switch_to(*next);
 }
 
 void Replayer::map(const trace::MapInput& map) {

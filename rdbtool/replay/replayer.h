@@ -69,7 +69,7 @@ public:
   Stretch advance(Time to);
   const std::optional<guest::Ending>& ending() const { return ending_; }
   // True if the guest is in a system call whose result is not applied yet.
-  bool in_call() const { return current().at_call; }
+  bool in_call() const { return loaded() != nullptr && current().at_call; }
 
   // Why the log ends where it does: complete, cut off ...
   const trace::LogEnd& log_end() const { return run_.end(); }
@@ -82,6 +82,8 @@ private:
   engine::Stop play(uint64_t limit);
   void apply(const trace::Input& input);
   void start(const trace::StartInput& start);
+  void start_thread(const trace::ThreadStartInput& start);
+  void turn_to(ThreadId thread);
   void map(const trace::MapInput& map);
   void system_call(const trace::Input& input);
   void signal(const trace::SignalInput& input);

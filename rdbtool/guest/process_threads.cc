@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The threads of a live process. Each runs the same loop in an OS thread of its own, while it has the baton;
+// it gives the baton away when its turn is over, and around every call that may block.
+#include "rdbtool/base/error.h"
+#include "rdbtool/guest/process.h"
+#include "rdbtool/guest/raw_syscall.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace rdb::guest {
+
+thread_local Thread* Process::self_ = nullptr;
+
+void Process::begin_turn(Thread& self) {
+  if (&self != loaded()) load(self);
+  translator().adopt_host_thread();
+  turn_end_ = engine().executed() + scheduler_.turn_length();
+}
+
+void Process::leave_turn() {
+  outside_.turn_ended(*this);
+  save_current();
+  scheduler_.release();
+}
+
+void Process::yield() {
+  Thread& self = current();
+  outside_.turn_ended(*this);
+  save_current();
+  scheduler_.pass(self);
+  begin_turn(self);
+}
+
+// The first thread of the process: returns when the process has ended.
+void Process::run_thread(Thread& self) {
+  self_ = &self;
+  scheduler_.acquire(self);
+  begin_turn(self);
+  try {
+    run_turns(self);
+  } catch (const ProcessOver&) {
+    // Another thread has ended the process.
+  } catch (...) {
+    if (!failure_) failure_ = std::current_exception();
+    end_process({Ending::Kind::stopped, 0});
+  }
+  self_ = nullptr;
+  while (over_.load() == 0)
+    raw_syscall(SYS_futex, reinterpret_cast<int64_t>(&over_), FUTEX_WAIT_PRIVATE, 0);
+  os_threads_.join_all();
+}
+
+// Every other thread.
+void Process::body_of_os_thread(Thread& self) {
+  self_ = &self;
+  try {
+    scheduler_.acquire(self);
+    begin_turn(self);
+    on_mask(self.mask);
+    run_turns(self);
+  } catch (const ProcessOver&) {
+    return;
+  } catch (...) {
+    failure_ = std::current_exception();
+    end_process({Ending::Kind::stopped, 0});
+  }
+  if (over_.load() != 0 && orphan_) end_orphan();
+}
+
+Process::Next Process::run_turns(Thread& self) {
+  Next next = Next::go_on;
+  while (next == Next::go_on) {
+    if (self.pending) {
+      PendingSignal signal = self.received;
+      self.pending = false;
+      next = give(signal);
+      if (next == Next::go_on) set_mask(mask()); // opens the kernel's mask again where no handler was entered
+      continue;
+    }
+    uint64_t executed = engine().executed();
+    if (executed >= process_options_.max_instructions) {
+      end_process({Ending::Kind::stopped, 0});
+      return Next::ended;
+    }
+    if (executed >= turn_end_) {
+      if (scheduler_.others_ready()) {
+        yield();
+        continue;
+      }
+      turn_end_ = executed + scheduler_.turn_length();
+    }
+    uint64_t limit = process_options_.max_instructions - executed;
+    bool alone = threads().size() == 1 && !scheduler_.options().chaos;
+    if (!alone) limit = std::min(limit, turn_end_ - executed);
+    next = handle(options().lockstep ? lockstep_.run(limit) : engine().run(limit));
+  }
+  return next;
+}
+
+void Process::end_process(const Ending& ending) {
+  ending_ = ending;
+  if (ending.kind != Ending::Kind::stopped) outside_.ended(*this, ending);
+  scheduler_.end_process();
+  for (const auto& [id, thread] : threads()) {
+    if (thread.get() == self_) continue;
+    scheduler_.expel(*thread);
+    // Out of a call in the kernel. This signal is never blocked.
+    raw_syscall(SYS_tgkill, getpid(), id.value, SIGSYS);
+  }
+  over_ = 1;
+  raw_syscall(SYS_futex, reinterpret_cast<int64_t>(&over_), FUTEX_WAKE_PRIVATE, 1);
+}
+
+// A forked child whose only OS thread is not the one that main() runs in: it ends here.
+void Process::end_orphan() {
+  int status = ending_.value;
+  if (failure_) {
+    status = kExitFailure;
+    try {
+      std::rethrow_exception(failure_);
+    } catch (const Limit& error) {
+      fmt::print(stderr, "rdb: not supported: {}\n", error.what());
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "rdb: internal error, please report it: {}\n", error.what());
+    }
+  } else if (ending_.kind == Ending::Kind::signalled) {
+    rlimit no_core{0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    std::signal(ending_.value, SIG_DFL);
+    uint64_t none = 0;
+    raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&none), 0, 8);
+    raw_syscall(SYS_tgkill, getpid(), raw_syscall(SYS_gettid), ending_.value);
+  }
+  std::fflush(nullptr);
+  raw_syscall(SYS_exit_group, status);
+  __builtin_unreachable();
+}
+
+int64_t Process::start_thread(const SystemCall& call) {
+  const SyscallArgs& a = call.arguments;
+  constexpr uint64_t kShared = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND;
+  if ((a[0] & kShared) != kShared)
+    limit("a thread that does not share memory, files and signal actions (clone flags {:#x})", a[0]);
+  int64_t number = os_threads_.create();
+  if (number < 0) return number;
+  Thread& created = add_thread(std::make_unique<Thread>(ThreadId(static_cast<int32_t>(number))));
+  created.mask = mask();
+  created.registers.gpr[engine::RAX] = 0;
+  if (a[1] != 0) created.registers.gpr[engine::RSP] = a[1];
+  if (a[0] & CLONE_SETTLS) created.registers.fs_base = a[4];
+  if (a[0] & CLONE_CHILD_CLEARTID) created.clear_child_tid = GuestAddr(a[3]);
+  outside_.thread_started(*this, created, a[0]);
+  if (a[0] & CLONE_PARENT_SETTID) write_word(GuestAddr(a[2]), static_cast<uint32_t>(number));
+  if (a[0] & CLONE_CHILD_SETTID) write_word(GuestAddr(a[3]), static_cast<uint32_t>(number));
+  scheduler_.make_ready(created);
+  os_threads_.assign(created);
+  return number;
+}
+
+Process::Next Process::end_thread(const SystemCall& call) {
+  Thread& self = current();
+  int status = static_cast<int>(call.arguments[0]) & 0xFF;
+  if (self.id.value == identity().pid) leader_status_ = status;
+  outside_.called(*this, call, 0);
+  registers().gpr[engine::RAX] = 0; // as replay has it
+  futexes_.release_held(self);
+  if (self.clear_child_tid.value != 0) {
+    write_word(self.clear_child_tid, 0);
+    futexes_.wake(self.clear_child_tid, 1, FUTEX_BITSET_MATCH_ANY);
+  }
+  if (threads().size() == 1) {
+    end_process({Ending::Kind::exited, leader_status_});
+    return Next::ended;
+  }
+  outside_.thread_ended(*this, status);
+  outside_.turn_ended(*this);
+  // From here on nothing comes in for this thread. A signal that it has taken in place of the process goes
+  // back to the process.
+  uint64_t all = ~kSynchronousSignals;
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&all), 0, 8);
+  if (self.pending && self.received.info.si_code != SI_TKILL)
+    raw_syscall(SYS_kill, getpid(), self.received.number);
+  self_ = nullptr;
+  OsThreads::finishing();
+  remove_thread(self);
+  scheduler_.release();
+  return Next::thread_over;
+}
+
+void Process::after_fork_in_child() {
+  Thread& self = current();
+  keep_only_current(ThreadId(getpid()));
+  scheduler_.reset(self);
+  futexes_.clear();
+  os_threads_.forget_all();
+  orphan_ = !OsThreads::is_first();
+}
+
+// Calls that are over at once although some of their kind block.
+bool Process::keeps_baton(const CallShape& shape, const SyscallArgs& arguments) const {
+  if (threads().size() == 1 || shape.blocking == Blocking::Never) return true;
+  switch (shape.info->number) {
+  case SYS_read:
+  case SYS_write:
+  case SYS_pread64:
+  case SYS_pwrite64:
+  case SYS_readv:
+  case SYS_writev: {
+    struct stat file;
+    auto fd = static_cast<int64_t>(static_cast<int32_t>(arguments[0]));
+    return raw_syscall(SYS_fstat, fd, reinterpret_cast<int64_t>(&file)) == 0 && S_ISREG(file.st_mode);
+  }
+  default:
+    return false;
+  }
+}
+
+int64_t Process::kernel_call(const CallShape& shape, const SyscallArgs& arguments) {
+  Thread& self = current();
+  int64_t raw[6];
+  std::memcpy(raw, arguments.data(), sizeof raw);
+  if (keeps_baton(shape, arguments)) return interruptible_syscall(&self.pending, shape.info->number, raw);
+  leave_turn();
+  int64_t result = interruptible_syscall(&self.pending, shape.info->number, raw);
+  scheduler_.acquire(self);
+  begin_turn(self);
+  return result;
+}
+
+int64_t Process::futex_call(const SystemCall& call, const CallShape& shape) {
+  const SyscallArgs& a = call.arguments;
+  int64_t result;
+  if (call.number == SYS_futex) {
+    // Memory that other processes see is the kernel's affair.
+    const Mapping* mapping = a[1] & FUTEX_PRIVATE_FLAG ? nullptr : space().find(a[0]);
+    if (mapping != nullptr && mapping->flags & MAP_SHARED) return outside_.call(*this, call, shape);
+    int command = static_cast<int>(a[1]) & FUTEX_CMD_MASK;
+    FutexOutcome outcome = futexes_.futex(current(), a);
+    result = outcome.waits ? wait_for(outcome, command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2)
+                           : outcome.result;
+  } else {
+    FutexOutcome outcome = futexes_.futex_waitv(current(), a);
+    result = outcome.waits ? wait_for(outcome, false) : outcome.result;
+  }
+  outside_.called(*this, call, result);
+  return result;
+}
+
+int64_t Process::wait_for(const FutexOutcome& outcome, bool always_restarts) {
+  Thread& self = current();
+  self.woken = false;
+  leave_turn();
+  Scheduler::Woken how = scheduler_.wait(self, outcome.clock, outcome.deadline);
+  if (how != Scheduler::Woken::granted) scheduler_.acquire(self);
+  begin_turn(self);
+  if (self.woken) return self.wake_result;
+  futexes_.cancel(self);
+  if (how == Scheduler::Woken::timed_out) return -ETIMEDOUT;
+  // A signal. The call is made again unless a handler says otherwise.
+  const SignalAction& signal = action(self.received.number);
+  bool handled = signal.handler != reinterpret_cast<uint64_t>(SIG_DFL) &&
+                 signal.handler != reinterpret_cast<uint64_t>(SIG_IGN);
+  bool interrupts = handled && (outcome.deadline || !(signal.flags & SA_RESTART));
+  return interrupts && !always_restarts ? -EINTR : kNotStarted;
+}
+
+bool Process::read_memory(GuestAddr from, void* to, size_t size) {
+  return space().read(from, to, size) == size;
+}
+
+bool Process::write_word(GuestAddr to, uint32_t value) {
+  if (space().write(to, &value, 4) != 4) return false;
+  outside_.wrote(*this, to, &value, 4);
+  return true;
+}
+
+void Process::wake(Thread& thread, int64_t result) {
+  thread.woken = true;
+  thread.wake_result = result;
+  scheduler_.make_ready(thread);
+}
+
+} // namespace rdb::guest

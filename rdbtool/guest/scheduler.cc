@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/guest/scheduler.h"
+
+#include "rdbtool/guest/host_signals.h"
+#include "rdbtool/guest/raw_syscall.h"
+
+#include <cerrno>
+#include <climits>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+namespace rdb::guest {
+namespace {
+
+// What a thread's word says.
+constexpr uint32_t kWaiting = 0;
+constexpr uint32_t kGranted = 1;
+constexpr uint32_t kLeave = 2;
+
+int64_t address_of(std::atomic<uint32_t>& word) {
+  return reinterpret_cast<int64_t>(&word);
+}
+
+uint64_t mix(uint64_t& state) {
+  state += 0x9E3779B97F4A7C15ull;
+  uint64_t z = state;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  return z ^ (z >> 31);
+}
+
+} // namespace
+
+Scheduler::Scheduler(const TurnOptions& options) : options_(options), random_(options.seed) {}
+
+uint64_t Scheduler::turn_length() {
+  if (!options_.chaos) return options_.chunk;
+  // Of every order of magnitude: races hide in short stretches as well as in long ones.
+  uint64_t largest = 1ull << mix(random_) % 18;
+  return 1 + mix(random_) % largest;
+}
+
+size_t Scheduler::choose(size_t count) {
+  return options_.chaos && count > 1 ? mix(random_) % count : 0;
+}
+
+void Scheduler::grant(Thread& thread) {
+  running_ = &thread;
+  thread.grant.store(kGranted);
+  raw_syscall(SYS_futex, address_of(thread.grant), FUTEX_WAKE_PRIVATE, 1);
+}
+
+void Scheduler::consume_grant(Thread& self) {
+  if (over_) throw ProcessOver{};
+  uint32_t granted = kGranted;
+  self.grant.compare_exchange_strong(granted, kWaiting);
+}
+
+Thread* Scheduler::take_next() {
+  if (ready_.empty()) return nullptr;
+  size_t index = choose(ready_.size());
+  Thread* next = ready_[index];
+  ready_.erase(ready_.begin() + static_cast<ptrdiff_t>(index));
+  ready_count_ = ready_.size();
+  next->queued = false;
+  return next;
+}
+
+void Scheduler::make_ready(Thread& thread) {
+  std::lock_guard guard(mutex_);
+  if (running_ == nullptr)
+    grant(thread);
+  else
+    enqueue(thread);
+}
+
+void Scheduler::enqueue(Thread& thread) {
+  if (thread.queued || running_ == &thread) return;
+  thread.queued = true;
+  ready_.push_back(&thread);
+  ready_count_ = ready_.size();
+}
+
+void Scheduler::release() {
+  std::lock_guard guard(mutex_);
+  Thread* next = take_next();
+  if (next != nullptr)
+    grant(*next);
+  else
+    running_ = nullptr;
+}
+
+void Scheduler::pass(Thread& self) {
+  {
+    std::lock_guard guard(mutex_);
+    Thread* next = take_next();
+    if (next == nullptr) return;
+    self.queued = true;
+    ready_.push_back(&self);
+    ready_count_ = ready_.size();
+    grant(*next);
+  }
+  sleep(self);
+}
+
+void Scheduler::sleep(Thread& self) {
+  while (self.grant.load() == kWaiting)
+    raw_syscall(SYS_futex, address_of(self.grant), FUTEX_WAIT_PRIVATE, kWaiting);
+  consume_grant(self);
+}
+
+void Scheduler::acquire(Thread& self) {
+  {
+    std::lock_guard guard(mutex_);
+    if (running_ == nullptr && !over_) {
+      running_ = &self;
+      return;
+    }
+    enqueue(self);
+  }
+  sleep(self);
+}
+
+Scheduler::Woken Scheduler::wait(Thread& self, clockid_t clock, const std::optional<timespec>& deadline) {
+  int operation = FUTEX_WAIT_BITSET_PRIVATE | (clock == CLOCK_REALTIME ? FUTEX_CLOCK_REALTIME : 0);
+  const int64_t arguments[6] = {address_of(self.grant),
+                                operation,
+                                kWaiting,
+                                reinterpret_cast<int64_t>(deadline ? &*deadline : nullptr),
+                                0,
+                                static_cast<int64_t>(FUTEX_BITSET_MATCH_ANY)};
+  while (self.grant.load() == kWaiting) {
+    int64_t result = interruptible_syscall(&self.pending, SYS_futex, arguments);
+    if (self.grant.load() != kWaiting) break;
+    if (self.pending) return Woken::interrupted;
+    if (result == -ETIMEDOUT) return Woken::timed_out;
+  }
+  consume_grant(self);
+  return Woken::granted;
+}
+
+void Scheduler::expel(Thread& thread) {
+  thread.grant.store(kLeave);
+  raw_syscall(SYS_futex, address_of(thread.grant), FUTEX_WAKE_PRIVATE, 1);
+}
+
+void Scheduler::reset(Thread& self) {
+  ready_.clear();
+  ready_count_ = 0;
+  running_ = &self;
+  self.queued = false;
+}
+
+} // namespace rdb::guest

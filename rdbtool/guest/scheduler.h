@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Turns: of all guest threads of a process one runs at a time. The right to run is a baton that OS threads
+// hand to each other; who waits for it sleeps on a word of its own, so nobody spins and nobody is woken in
+// vain.
+#pragma once
+
+#include "rdbtool/guest/thread.h"
+
+#include <atomic>
+#include <ctime>
+#include <deque>
+#include <mutex>
+#include <optional>
+
+namespace rdb::guest {
+
+struct TurnOptions {
+  uint64_t chunk = 1'000'000; // instructions of a turn while others wait
+  bool chaos = false;         // random lengths, order and wake-ups, from the seed
+  uint64_t seed = 0;
+};
+
+// Thrown out of whatever a thread does when the process ends around it.
+struct ProcessOver {};
+
+class Scheduler {
+public:
+  explicit Scheduler(const TurnOptions& options);
+
+  // The thread may have the baton. By the thread that holds it, or before any does.
+  void make_ready(Thread& thread);
+  bool others_ready() const { return ready_count_.load(std::memory_order_relaxed) != 0; }
+  bool is_running(const Thread& thread) const { return running_.load() == &thread; }
+
+  // Gives the baton away, to whoever is ready.
+  void release();
+  // To the next one that is ready, and waits for its own next turn.
+  void pass(Thread& self);
+  // Waits for it.
+  void acquire(Thread& self);
+
+  enum class Woken : uint8_t { granted, timed_out, interrupted };
+  // Like acquire() for a thread that is not ready: until someone makes it so, the deadline, or a signal. The
+  // baton is held if it was granted, and only then.
+  Woken wait(Thread& self, clockid_t clock, const std::optional<timespec>& deadline);
+
+  // How long a turn shall be, and which of `count` comes first.
+  uint64_t turn_length();
+  size_t choose(size_t count);
+  const TurnOptions& options() const { return options_; }
+
+  // Everyone who waits, or will, leaves by ProcessOver. expel() comes after end_process(), for each thread.
+  void end_process() { over_ = true; }
+  void expel(Thread& thread);
+  bool is_over() const { return over_.load(); }
+
+  // Around a fork, so that the child finds all of this in order; in the child, `self` runs alone.
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+  void reset(Thread& self);
+
+private:
+  void grant(Thread& thread);
+  void enqueue(Thread& thread);
+  void sleep(Thread& self);
+  void consume_grant(Thread& self);
+  Thread* take_next();
+
+  TurnOptions options_;
+  std::mutex mutex_; // of ready_ and of who runs
+  std::deque<Thread*> ready_;
+  std::atomic<size_t> ready_count_ = 0;
+  std::atomic<Thread*> running_ = nullptr;
+  std::atomic<bool> over_ = false;
+  uint64_t random_;
+};
+
+} // namespace rdb::guest
