@@ -2,6 +2,7 @@
 #include "rdbtool/guest/handover.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/guest/self.h"
 
 #include <cerrno>
 #include <cstring>
@@ -77,9 +78,12 @@ int64_t exec_rdb(const Handover& handover) {
     return -ENOMEM;
   }
   std::string number = std::to_string(fd);
-  const char* argv[] = {"rdb", kHandoverCommand, number.c_str(), nullptr};
+  std::vector<const char*> argv;
+  for (const std::string& word : self().words)
+    argv.push_back(word.c_str());
+  argv.insert(argv.end(), {kHandoverCommand, number.c_str(), nullptr});
   const char* environment[] = {nullptr};
-  execve("/proc/self/exe", const_cast<char**>(argv), const_cast<char**>(environment));
+  execve("/proc/self/exe", const_cast<char**>(argv.data()), const_cast<char**>(environment));
   int error = errno;
   close(fd);
   return -error;
