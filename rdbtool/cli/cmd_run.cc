@@ -35,9 +35,9 @@ void print_stats(int fd, guest::Process& process, double seconds) {
   const engine::Statistics& s = process.engine().statistics();
   say(fd, fmt::format(
               "guest instructions: {}\nblocks: {}\ntraces: {}\ntranslations: {}\ntime in engine: {:.1f} ms\n"
-              "host entries: {}\nindirect misses: {}\npeak cache: {} KiB\ntime: {:.3f} s\n",
+              "host entries: {}\nquick calls: {}\nindirect misses: {}\npeak cache: {} KiB\ntime: {:.3f} s\n",
               process.engine().executed(), s.blocks, s.traces, s.translated,
-              static_cast<double>(s.translate_ns) / 1e6, s.host_entries, s.indirect_misses,
+              static_cast<double>(s.translate_ns) / 1e6, s.host_entries, s.quick_calls, s.indirect_misses,
               s.peak_cache_bytes >> 10, seconds));
 }
 

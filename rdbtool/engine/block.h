@@ -43,6 +43,11 @@ struct Exit {
   uint8_t* resume = nullptr; // limit, hot: where to go on as if nothing happened
   bool flags_lost = false;   // the flags are garbage, and overwritten by the next guest instruction
   Block* linked = nullptr;
+  // An exit in the middle of a path: the branch off the path, the code behind it that settles the charge, and
+  // what is settled there. A bridge may take the place of that code: see bridge.h.
+  uint8_t* side_branch = nullptr;
+  uint8_t* side_code = nullptr;
+  int32_t side_owed = 0;
   uint32_t next_incoming = 0;               // the next exit that is linked to the same block
   const Instruction* instruction = nullptr; // for the kinds that the host has to carry out
 };
@@ -65,6 +70,15 @@ struct MapEntry {
   uint64_t pc;
 };
 
+// How a block is charged, for those who want to do that for it.
+struct Charge {
+  int32_t amount = 0;                  // 0: not for others to do
+  std::span<const Instruction> before; // the guest instructions that stand before the charge
+  uint64_t pc = 0;                     // of the guest instruction behind it, which overwrites all flags
+  uint8_t* over = nullptr;             // where to go when that made the budget negative
+  uint8_t* done = nullptr;             // where to go when not
+};
+
 struct Block {
   uint64_t pc = 0;
   Flavour flavour = Flavour::basic;
@@ -74,8 +88,9 @@ struct Block {
   uint8_t* indirect_entry = nullptr; // where the indirect table goes, made when needed
   uint32_t instructions = 0;         // on the whole main path
   bool dead = false;                 // flushed; its memory stays until the whole cache goes
-  uint32_t incoming = 0;             // the first exit that is linked to it, 0 if none
-  std::span<const MapEntry> map;     // in order of offset
+  Charge charge;
+  uint32_t incoming = 0;         // the first exit that is linked to it, 0 if none
+  std::span<const MapEntry> map; // in order of offset
 };
 
 } // namespace rdb::engine

@@ -2,6 +2,7 @@
 #include "rdbtool/engine/code_cache.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/engine/bridge.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -134,7 +135,7 @@ void CodeCache::finish_block(Block& block, const Emitter& emit, std::span<const 
 }
 
 int32_t* CodeCache::new_counter(int32_t value) {
-  *next_counter_ = value;
+  *next_counter_ = counts_uses_ ? value : INT32_MAX;
   return next_counter_++;
 }
 
@@ -149,9 +150,33 @@ void CodeCache::link(uint32_t exit_number, Block& target) {
   Exit& exit = exits_[exit_number];
   if (exit.branch == nullptr || exit.linked != nullptr || target.dead) return;
   Patch{exit.branch}.to(target.entry);
+  bridge(exit, target);
   exit.linked = &target;
   exit.next_incoming = target.incoming;
   target.incoming = exit_number;
+}
+
+// Only hot code is worth it.
+void CodeCache::bridge(const Exit& exit, const Block& target) {
+  if (exit.side_branch == nullptr || exit.block->flavour != Flavour::trace ||
+      target.flavour != Flavour::trace)
+    return;
+  std::vector<MapEntry> map;
+  Emitter emit = begin_block();
+  uint8_t* place = emit.here();
+  if (!emit_bridge(emit, *state_, exit.side_owed, target, map)) return;
+  add_stub(target.pc, emit, map);
+  Patch{exit.side_branch}.to(place);
+}
+
+void CodeCache::add_stub(uint64_t pc, const Emitter& emit, std::span<const MapEntry> map) {
+  Block& stub = blocks_.emplace_back();
+  stub.pc = pc;
+  stub.dead = true; // not a block of its own: never found, never linked
+  stub.begin = cursor_;
+  stub.end = emit.here();
+  stub.map = {arena_.copy(map), map.size()};
+  cursor_ = memory_ + ((static_cast<size_t>(stub.end - memory_) + 15) & ~size_t{15});
 }
 
 uint8_t** CodeCache::table_slot(uint64_t pc) {
@@ -162,8 +187,7 @@ void CodeCache::publish_indirect(Block& block) {
   if (block.indirect_entry == nullptr) {
     // rcx holds the target that the table was asked for: go on only if it is this block's.
     Emitter emit = begin_block();
-    Block& stub = blocks_.emplace_back();
-    stub.begin = emit.here();
+    block.indirect_entry = emit.here();
     if (fits_int32(block.pc) && fits_int32(-block.pc)) {
       emit.lea_offset(RCX, static_cast<int32_t>(-block.pc));
     } else {
@@ -178,11 +202,7 @@ void CodeCache::publish_indirect(Block& block) {
     emit.load(RAX, &state_->spill_rax);
     emit.load(RCX, &state_->spill_rcx);
     emit.jmp_to(block.entry);
-    stub.pc = block.pc;
-    stub.dead = true; // not a block of its own: never found, never linked
-    stub.end = emit.here();
-    block.indirect_entry = stub.begin;
-    cursor_ = memory_ + ((static_cast<size_t>(stub.end - memory_) + 15) & ~size_t{15});
+    add_stub(block.pc, emit, {});
   }
   *table_slot(block.pc) = block.indirect_entry;
 }
@@ -192,6 +212,7 @@ void CodeCache::unlink(Block& block) {
     Exit& exit = exits_[number];
     exit.linked = nullptr;
     Patch{exit.branch}.to(exit.tail);
+    if (exit.side_branch != nullptr) Patch{exit.side_branch}.to(exit.side_code);
     number = exit.next_incoming;
   }
   block.incoming = 0;

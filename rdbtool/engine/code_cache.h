@@ -51,9 +51,14 @@ public:
   // A 32-bit variable that translated code counts down. Kept away from code: a store near code that runs
   // makes the CPU flush its pipeline.
   int32_t* new_counter(int32_t value);
+  // Nobody wants to know which blocks are used often.
+  void stop_counting() { counts_uses_ = false; }
 
   uint32_t add_exit(Block& block, const Exit& exit);
   const Instruction* keep(const Instruction& instruction) { return arena_.copy(instruction); }
+  std::span<const Instruction> keep(std::span<const Instruction> instructions) {
+    return {arena_.copy(instructions), instructions.size()};
+  }
   Exit& exit(uint32_t number) { return exits_[number]; }
 
   void link(uint32_t exit_number, Block& target);
@@ -77,6 +82,9 @@ private:
   };
 
   void kill(Block& block);
+  void bridge(const Exit& exit, const Block& target);
+  // Code that belongs to a block, but lies elsewhere.
+  void add_stub(uint64_t pc, const Emitter& emit, std::span<const MapEntry> map);
   void kill_page(uint64_t page_number);
   void reset();
   void extend_executable();
@@ -99,6 +107,7 @@ private:
   PcTable<Block> units_by_pc_;
   PcTable<PageUser> blocks_by_page_;
   Arena arena_;
+  bool counts_uses_ = true;
   size_t dead_bytes_ = 0;
   size_t peak_ = 0;
   uint64_t generation_ = 0;

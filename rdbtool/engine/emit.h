@@ -26,6 +26,8 @@ struct Patch {
   }
 };
 
+inline constexpr uint8_t kConditionSign = 8;
+
 class Emitter {
 public:
   Emitter(uint8_t* begin, uint8_t* limit) : cursor_(begin), limit_(limit) {}

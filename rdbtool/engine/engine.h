@@ -76,11 +76,19 @@ public:
   virtual void watch_code_page(GuestAddr page) = 0;
 };
 
+// Carries out a system call without leaving guest code: see Engine::set_quick_call().
+struct QuickCall {
+  // Done: true, with the result in rax. False: run() returns StopReason::system_call as without it.
+  bool (*function)(void* context, Registers& registers, uint64_t executed) = nullptr;
+  void* context = nullptr;
+};
+
 struct Statistics {
   uint64_t blocks = 0;       // basic blocks translated
   uint64_t traces = 0;       // hot paths translated
   uint64_t translated = 0;   // guest instructions translated, all flavours
   uint64_t host_entries = 0; // times guest code was left for the host
+  uint64_t quick_calls = 0;  // system calls that did not need that
   uint64_t indirect_misses = 0;
   uint64_t flushes = 0;
   uint64_t cache_bytes = 0;
@@ -112,6 +120,12 @@ public:
   };
   virtual InputResult execute_input() = 0; // really executes it, on this CPU
   virtual void finish_input(const InputResult& result) = 0;
+
+  // Offers every system call to this function first, where that saves time. It runs with the guest's vector
+  // registers and FS base: it must be compiled with -mgeneral-regs-only and without stack protector, and use
+  // nothing thread-local. Of the registers it may use and change the general ones; `executed` is what
+  // executed() would say.
+  virtual void set_quick_call(QuickCall quick) = 0;
 
   // Stop before the instruction at this address, every time.
   virtual void add_stop(GuestAddr address) = 0;

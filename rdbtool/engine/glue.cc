@@ -20,6 +20,18 @@ void code(Emitter& emit, std::initializer_list<uint8_t> bytes) {
     emit.byte(b);
 }
 
+constexpr uint8_t kConditionZero = 4;
+
+void save_general(Emitter& emit, State& state) {
+  Registers& regs = state.registers;
+  emit.store(&regs.gpr[RSP], RSP);
+  emit.load(RSP, &state.host_rsp);
+  code(emit, {0x9C});                       // pushfq
+  with_slot(emit, {0x8F}, 0, &regs.rflags); // pop [rflags]
+  for (int i = 0; i < 16; ++i)
+    if (i != RSP) emit.store(&regs.gpr[i], static_cast<Gpr>(i));
+}
+
 void save_vectors(Emitter& emit, State& state, const Cpu& cpu) {
   with_slot(emit, {0x0F, 0xAE}, 3, &state.mxcsr_guest); // stmxcsr
   if (cpu.avx512) {
@@ -76,6 +88,7 @@ Glue emit_glue(Emitter& emit, State& state, const Cpu& cpu, uint32_t miss_exit) 
   load_vectors(emit, state, cpu);
   emit.load(RAX, &regs.fs_base);
   code(emit, {0xF3, 0x48, 0x0F, 0xAE, 0xD0}); // wrfsbase rax
+  uint8_t* load_and_go = emit.here();
   emit.push_slot(&regs.rflags);
   code(emit, {0x9D}); // popfq
   for (int i = 0; i < 16; ++i)
@@ -84,12 +97,8 @@ Glue emit_glue(Emitter& emit, State& state, const Cpu& cpu, uint32_t miss_exit) 
   with_slot(emit, {0xFF}, 4, &state.resume); // jmp [resume]
 
   glue.leave = emit.here();
-  emit.store(&regs.gpr[RSP], RSP);
-  emit.load(RSP, &state.host_rsp);
-  code(emit, {0x9C});                       // pushfq
-  with_slot(emit, {0x8F}, 0, &regs.rflags); // pop [rflags]
-  for (int i = 0; i < 16; ++i)
-    if (i != RSP) emit.store(&regs.gpr[i], static_cast<Gpr>(i));
+  save_general(emit, state);
+  uint8_t* save_rest = emit.here();
   code(emit, {0xF3, 0x48, 0x0F, 0xAE, 0xC0}); // rdfsbase rax
   emit.store(&regs.fs_base, RAX);
   emit.load(RAX, &state.host_fs);
@@ -98,6 +107,18 @@ Glue emit_glue(Emitter& emit, State& state, const Cpu& cpu, uint32_t miss_exit) 
   code(emit, {0xFC});                                                       // cld
   code(emit, {0x41, 0x5F, 0x41, 0x5E, 0x41, 0x5D, 0x41, 0x5C, 0x5B, 0x5D}); // pop r15 r14 r13 r12 rbx rbp
   code(emit, {0xC3});
+
+  glue.system_call = emit.here();
+  save_general(emit, state);
+  code(emit, {0xFC});                   // cld
+  code(emit, {0x48, 0x83, 0xEC, 0x08}); // sub rsp, 8: the ABI's alignment
+  emit.load(RDI, &state.quick_context);
+  with_slot(emit, {0xFF}, 2, &state.quick_entry); // call [quick_entry]
+  code(emit, {0x48, 0x83, 0xC4, 0x08});           // add rsp, 8
+  emit.store(&state.resume, RAX);
+  code(emit, {0x48, 0x85, 0xC0}); // test rax, rax
+  emit.jcc(kConditionZero).to(save_rest);
+  emit.jmp_to(load_and_go);
 
   glue.indirect_miss = emit.here();
   emit.store(&state.indirect_target, RCX);

@@ -15,8 +15,8 @@
 namespace rdb::engine {
 namespace {
 
-constexpr uint8_t kConditionSign = 8;
 constexpr int kHotThreshold = 60;
+constexpr int kLongestPrefix = 12; // instructions before the charge that a bridge may repeat
 
 bool executed_by_host(Kind kind) {
   return kind == Kind::input || kind == Kind::emulated || kind == Kind::invalid || kind == Kind::refused;
@@ -46,6 +46,7 @@ struct Buffers {
   std::vector<Cold> cold;
   std::vector<MapEntry> map;
   std::vector<uint64_t> pages;
+  std::vector<Instruction> prefix;
   struct Constant {
     Patch field;
     uint64_t value;
@@ -56,6 +57,7 @@ struct Buffers {
     cold.clear();
     map.clear();
     pages.clear();
+    prefix.clear();
     constants.clear();
   }
 };
@@ -131,10 +133,13 @@ private:
   }
 
   // Tells the host which exit this is, and goes there.
-  void leave(const Exit& exit) {
+  Exit& leave(const Exit& exit) { return leave_by(cache_.glue().leave, exit); }
+
+  Exit& leave_by(const uint8_t* way, const Exit& exit) {
     uint32_t number = cache_.add_exit(block_, exit);
     emit_.store_imm32(&state_.exit_number, number);
-    emit_.jmp_to(cache_.glue().leave);
+    emit_.jmp_to(way);
+    return cache_.exit(number);
   }
 
   void charge_over_dead_flags() {
@@ -151,12 +156,25 @@ private:
     int owed = owed_uncharged - total_;
     later({Cold::Kind::leave_lost, ExitKind::limit, over, resume, pc, owed});
     map();
+    describe_charge(resume);
     if (flavour_ != Flavour::basic) return;
     // A basic block counts how often it is used, to become the head of a trace.
     emit_.sub_slot32_flags(cache_.new_counter(kHotThreshold), 1);
     Patch hot = emit_.jcc(kConditionSign);
     later({Cold::Kind::leave_lost, ExitKind::hot, hot, emit_.here(), pc, owed});
     map();
+  }
+
+  // For bridges to this block. The charge stands before the current instruction.
+  void describe_charge(uint8_t* done) {
+    if (flavour_ != Flavour::trace || index_ > kLongestPrefix) return;
+    std::vector<Instruction>& before = buffers_->prefix;
+    for (int i = 0; i < index_ + (instruction_->memory ? 1 : 0); ++i) {
+      const Instruction& instruction = path_[static_cast<size_t>(i)].instruction;
+      if (instruction.kind != Kind::plain && instruction.kind != Kind::jump) return;
+      before.push_back(instruction);
+    }
+    block_.charge = {.amount = total_, .before = cache_.keep(before), .pc = instruction_->pc, .done = done};
   }
 
   // At the start of a block in which the flags are never dead.
@@ -213,6 +231,7 @@ private:
     switch (cold.kind) {
     case Cold::Kind::leave_lost:
       map_at(cold.pc, cold.owed, kSpillNone);
+      if (cold.exit == ExitKind::limit) block_.charge.over = emit_.here();
       leave({.kind = cold.exit,
              .target = cold.pc,
              .owed = cold.owed,
@@ -229,13 +248,17 @@ private:
       direct_tail(cold.field, cold.pc, cold.owed, cold.exit);
       return;
     case Cold::Kind::settle: {
+      uint8_t* code = emit_.here();
       if (cold.compare)
         settle_and_compare(cold.pc, cold.owed, *cold.compare);
       else
         take_from_budget(cold.owed, cold.pc, cold.owed, cold.owed > 0);
       Patch link = emit_.jmp();
       link.to(emit_.here());
-      direct_tail(link, cold.pc, 0, ExitKind::direct);
+      Exit& exit = direct_tail(link, cold.pc, 0, ExitKind::direct);
+      exit.side_branch = cold.field.field;
+      exit.side_code = code;
+      exit.side_owed = cold.owed;
       return;
     }
     case Cold::Kind::compare_again:
@@ -277,7 +300,8 @@ private:
       return;
     case Kind::system_call:
       map();
-      leave({.kind = ExitKind::system_call, .target = instruction_->end(), .owed = owed_after()});
+      leave_by(charges() ? cache_.glue().system_call : cache_.glue().leave,
+               {.kind = ExitKind::system_call, .target = instruction_->end(), .owed = owed_after()});
       closed_ = true;
       return;
     case Kind::input:
@@ -331,14 +355,14 @@ private:
   }
 
   // What an unlinked direct exit does; `field` is the branch to be patched when it is linked.
-  void direct_tail(Patch field, uint64_t target, int owed, ExitKind kind) {
+  Exit& direct_tail(Patch field, uint64_t target, int owed, ExitKind kind) {
     map_at(target, owed, kSpillNone);
     Exit exit{.kind = kind, .target = target, .owed = owed};
     if (kind == ExitKind::direct && charges()) {
       exit.branch = field.field;
       exit.tail = emit_.here();
     }
-    leave(exit);
+    return leave(exit);
   }
 
   void leave_direct(uint64_t target, ExitKind kind) {

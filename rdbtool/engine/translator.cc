@@ -4,6 +4,7 @@
 #include "rdbtool/engine/translator.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/engine/interrupt_bias.h"
 
 #include <algorithm>
 #include <chrono>
@@ -24,15 +25,6 @@ constexpr size_t kShortTrace = 16; // shorter ones do not stop at another trace'
 constexpr uint64_t kSlack = 2 * kLongestTrace;
 // Below 2^32, so that a budget that is not negative has an upper half of zero.
 constexpr int64_t kLargestBudget = 1ll << 31;
-// interrupt() takes this from the budget; recognisable, since no budget is ever so negative by itself.
-constexpr int64_t kInterruptBias = 1ll << 40;
-
-int64_t without_bias(int64_t budget) {
-  if (budget >= -kInterruptBias / 2) return budget;
-  int64_t times = (-budget + kInterruptBias / 2) / kInterruptBias;
-  return budget + times * kInterruptBias;
-}
-
 uint64_t nanoseconds() {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
@@ -55,7 +47,11 @@ private:
 Translator::Translator(GuestMemory& memory, const TranslatorOptions& options)
     : memory_(memory), options_(options),
       cache_(options.cache_place, options.cache_size, options.table_place), state_(cache_.state()),
-      started_ticks_(__rdtsc()), started_ns_(nanoseconds()) {}
+      started_ticks_(__rdtsc()), started_ns_(nanoseconds()) {
+  if (!options.traces) cache_.stop_counting();
+  state_.quick_entry = &quick_entry;
+  state_.quick_context = this;
+}
 
 Stop Translator::run(uint64_t limit) {
   Stop stop;
@@ -177,6 +173,10 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
     }
     case ExitKind::system_call:
       regs.rip = exit.target;
+      if (quick_done_) {
+        quick_done_ = false;
+        return Next::go_on;
+      }
       regs.gpr[RCX] = regs.rip;
       regs.gpr[R11] = regs.rflags;
       stop.reason = StopReason::system_call;
@@ -295,9 +295,10 @@ Translator::Next Translator::record_trace(Stop& stop) {
     uint64_t pc = state_.registers.rip;
     if (interrupted_ || (!trace.empty() && !stops_.empty() && stops_.count(pc))) break;
     find_basic(memory_, stops_, pc, kLongestUnit, path_);
-    if (path_.steps.empty() || path_.steps.back().instruction.kind >= Kind::system_call) break;
+    if (path_.steps.empty()) break;
     size_t begin = trace.size();
     trace.insert(trace.end(), path_.steps.begin(), path_.steps.end());
+    if (path_.steps.back().instruction.kind >= Kind::system_call) break; // the host's turn: the trace's end
     Next next = step(stop, kLongestUnit);
     if (next == Next::stop) return next; // a fault: the path is not worth keeping
     uint64_t after = state_.registers.rip;
@@ -322,7 +323,6 @@ Translator::Next Translator::record_trace(Stop& stop) {
     if (seen) break;
   }
   hot_.erase(head);
-  // Nothing to gain here: a plain block, which will not be hot again soon.
   if (trace.empty()) return Next::go_on;
   if (loops) {
     size_t once = trace.size();

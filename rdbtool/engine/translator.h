@@ -32,6 +32,7 @@ public:
   uint64_t executed() const override { return executed_; }
   InputResult execute_input() override;
   void finish_input(const InputResult& result) override;
+  void set_quick_call(QuickCall quick) override { quick_ = quick; }
   void add_stop(GuestAddr address) override;
   void remove_stop(GuestAddr address) override;
   void add_watch(GuestAddr address, uint64_t size, bool reads, bool writes) override;
@@ -77,6 +78,9 @@ private:
   Block& make(Flavour flavour, std::span<const PathStep> path, PathEnd end);
   int64_t budget_for(uint64_t remaining) const;
   Next record_trace(Stop& stop);
+  // Where translated code goes on after a system call that needed no host; 0 if it has to leave.
+  uint64_t quick_call();
+  static uint64_t quick_entry(void* translator);
   void enter(uint8_t* place, int64_t budget, int64_t already_charged);
 
   GuestMemory& memory_;
@@ -89,6 +93,8 @@ private:
   bool must_step_ = false; // the flags are stale until one more instruction is done
   bool first_ = false;     // nothing was executed since run() began: stops and watches here are passed
   bool pending_indirect_ = false;
+  bool quick_done_ = false; // the system call that guest code was left at is done
+  QuickCall quick_;
   uint32_t pending_link_ = 0; // a direct exit to be linked to whatever is entered next
   uint64_t run_target_ = 0;
   uint64_t loaded_gs_ = 0;

@@ -80,7 +80,7 @@ inline void in_host(void* context, Body body) {
   auto pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
   uint64_t fs;
   asm volatile("rdfsbase %0" : "=r"(fs));
-  bool in_cache = g_translator->owns(pc);
+  bool in_cache = g_translator->owns(pc) || g_state->in_quick_call != 0;
   if (in_cache) asm volatile("wrfsbase %0" : : "r"(g_state->host_fs));
   body();
   if (in_cache) asm volatile("wrfsbase %0" : : "r"(fs));

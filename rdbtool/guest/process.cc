@@ -3,6 +3,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/guest/host_descriptors.h"
+#include "rdbtool/guest/quick_call.h"
 #include "rdbtool/guest/raw_syscall.h"
 
 #include <cerrno>
@@ -95,6 +96,7 @@ Ending Process::run() {
   live_ = true;
   set_mask(inherited);
   outside_.started(*this);
+  if (!options().lockstep) quick_call_ = outside_.quick_call(*this);
 
   run_thread(current());
   if (failure_) std::rethrow_exception(failure_);
@@ -294,6 +296,10 @@ int64_t Outside::call(Process& process, const SystemCall& call, const CallShape&
   if (result == -EFAULT && process.space().release_all_code_pages())
     result = process.kernel_call(shape, call.arguments);
   return result;
+}
+
+engine::QuickCall Outside::quick_call(Process& process) {
+  return plain_quick_call(process);
 }
 
 engine::Engine::InputResult Outside::instruction(Process& process, engine::InputKind) {

@@ -72,6 +72,8 @@ public:
   // The current thread's turn is over.
   virtual void turn_ended(Process&) {}
   virtual void ended(Process&, const Ending&) {}
+  // Calls that can be done without leaving guest code, unseen by call().
+  virtual engine::QuickCall quick_call(Process& process);
   // In the child of a fork, before it goes on; and just before exec: false refuses.
   virtual void before_fork(Process&) {}
   virtual void after_fork(Process&, int64_t /*result*/) {}
@@ -144,6 +146,7 @@ private:
 
   ProcessOptions process_options_;
   Outside& outside_;
+  engine::QuickCall quick_call_;
   Program program_;
   uint64_t initial_brk_ = 0;
   Image image_;
