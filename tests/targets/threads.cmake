@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Guests with threads. Each takes the name of a case and prints the same in every schedule, except thr_race.
+foreach(name futex lifetime locks race signals)
+  rdb_target_program(thr_${name} thr_${name}.c FLAGS -O1 -g LIBS pthread)
+endforeach()
+rdb_target_program(thr_locks_static thr_locks.c FLAGS -O1 -g -static LIBS pthread)
+rdb_target_program(thr_cpp thr_cpp.cc FLAGS -O1 -g -std=c++20 LIBS pthread)
