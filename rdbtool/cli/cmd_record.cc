@@ -4,11 +4,11 @@
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/guest_command.h"
 #include "rdbtool/cli/guest_ending.h"
+#include "rdbtool/cli/turn_command.h"
 #include "rdbtool/record/session.h"
 #include "rdbtool/trace/trace_dir.h"
 
 #include <cstdio>
-#include <random>
 
 extern char** environ;
 
@@ -19,8 +19,7 @@ constexpr uint64_t kChecksumInterval = 2'000'000;
 
 struct RecordOptions {
   std::string directory;
-  uint64_t seed = 0;
-  bool no_aslr = false;
+  ScheduleChoice schedule;
   bool checksum = false;
   bool quiet = false;
 };
@@ -51,8 +50,7 @@ Action setup_record(CLI::App& app) {
   auto options = std::make_shared<RecordOptions>();
   app.add_option("-o,--output", options->directory,
                  "Directory for the trace (a new one in the trace root if not given)");
-  app.add_option("--seed", options->seed, "Seed of the memory layout (a random one if not given)");
-  app.add_flag("--no-aslr", options->no_aslr, "Do not randomise the memory layout");
+  take_schedule(app, options->schedule);
   app.add_flag("--checksum", options->checksum,
                "Record hashes of the whole state at intervals, checked on replay");
   app.add_flag("-q,--quiet", options->quiet, "Do not say at the end where the trace is");
@@ -64,10 +62,7 @@ Action setup_record(CLI::App& app) {
     session.process.argv = command.argv;
     for (char** variable = environ; *variable != nullptr; ++variable)
       session.process.environment.emplace_back(*variable);
-    session.process.machine.seed = app.count("--seed") ? options->seed
-                                   : options->no_aslr  ? 0
-                                                       : std::random_device{}();
-    session.process.machine.randomise = !options->no_aslr;
+    apply_schedule(app, options->schedule, session.process.machine);
     session.directory = options->directory;
     session.checksum_interval = options->checksum ? kChecksumInterval : 0;
     return run_record(session, options->quiet);

@@ -4,13 +4,13 @@
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/guest_command.h"
 #include "rdbtool/cli/guest_ending.h"
+#include "rdbtool/cli/turn_command.h"
 #include "rdbtool/guest/handover.h"
 #include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/guest/process.h"
 
 #include <chrono>
 #include <cstdio>
-#include <random>
 #include <unistd.h>
 
 extern char** environ;
@@ -20,9 +20,8 @@ namespace {
 
 struct RunOptions {
   bool stats = false;
-  bool no_aslr = false;
+  ScheduleChoice schedule;
   bool lockstep = false;
-  uint64_t seed = 0;
   std::string engine = "fast";
   uint64_t max_instructions = UINT64_MAX;
 };
@@ -63,8 +62,7 @@ int run_process(const guest::ProcessOptions& options, bool stats) {
 Action setup_run(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
   app.add_flag("--stats", options->stats, "Print instruction counts and engine statistics at the end");
-  app.add_option("--seed", options->seed, "Seed of the memory layout (a random one if not given)");
-  app.add_flag("--no-aslr", options->no_aslr, "Do not randomise the memory layout");
+  take_schedule(app, options->schedule);
   app.add_option("--engine", options->engine, "fast, or step: one instruction at a time, as a check")
       ->check(CLI::IsMember({"fast", "blocks", "step"}));
   app.add_flag("--lockstep", options->lockstep, "Compare with one instruction at a time, all the way; slow");
@@ -78,10 +76,7 @@ Action setup_run(CLI::App& app) {
     process.argv = command.argv;
     for (char** variable = environ; *variable != nullptr; ++variable)
       process.environment.emplace_back(*variable);
-    process.machine.seed = app.count("--seed") ? options->seed
-                           : options->no_aslr  ? 0
-                                               : std::random_device{}();
-    process.machine.randomise = !options->no_aslr;
+    apply_schedule(app, options->schedule, process.machine);
     process.machine.step_only = options->engine == "step";
     process.machine.lockstep = options->lockstep;
     process.machine.traces = options->engine == "fast";

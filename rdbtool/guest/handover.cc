@@ -61,6 +61,10 @@ int64_t exec_rdb(const Handover& handover) {
   content["step_only"] = handover.machine.step_only;
   content["lockstep"] = handover.machine.lockstep;
   content["traces"] = handover.machine.traces;
+  content["chunk"] = handover.machine.turns.chunk;
+  content["chaos"] = handover.machine.turns.chaos;
+  content["turn_seed"] = handover.machine.turns.seed;
+  content["one_thread"] = handover.machine.turns.one_thread;
   const Inherited& inherited = handover.inherited;
   content["limits"] = json::array();
   for (const rlimit& limit : inherited.limits)
@@ -107,6 +111,10 @@ Handover receive_handover(int fd) {
     result.machine.step_only = content.at("step_only");
     result.machine.lockstep = content.at("lockstep");
     result.machine.traces = content.at("traces");
+    result.machine.turns.chunk = content.at("chunk");
+    result.machine.turns.chaos = content.at("chaos");
+    result.machine.turns.seed = content.at("turn_seed");
+    result.machine.turns.one_thread = content.at("one_thread");
     Inherited& inherited = result.inherited;
     inherited.known = true;
     for (size_t i = 0; i < inherited.limits.size(); ++i)

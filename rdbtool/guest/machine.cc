@@ -54,6 +54,7 @@ Thread* Machine::find_thread(ThreadId id) {
 
 Thread& Machine::add_thread(std::unique_ptr<Thread> thread) {
   Thread& added = *thread;
+  added.order = started_++;
   if (!threads_.emplace(added.id, std::move(thread)).second)
     bug("two threads with the number {}", added.id.value);
   if (current_ == nullptr) {

@@ -8,6 +8,7 @@
 #include "rdbtool/guest/signal_frame.h"
 #include "rdbtool/guest/syscalls/table.h"
 #include "rdbtool/guest/thread.h"
+#include "rdbtool/guest/turn_options.h"
 
 #include <map>
 #include <memory>
@@ -21,6 +22,7 @@ struct MachineOptions {
   bool randomise = true;
   bool step_only = false;
   bool traces = true;
+  TurnOptions turns;
   bool lockstep = false; // live runs: compare with stepping all the way
 };
 
@@ -119,6 +121,7 @@ private:
   SignalAction actions_[65];
   std::map<ThreadId, std::unique_ptr<Thread>> threads_;
   Thread* current_ = nullptr;
+  uint64_t started_ = 0; // threads, so far
   int fatal_signal_ = 0;
 };
 

@@ -40,8 +40,9 @@ std::array<uint8_t, 16> random_bytes(uint64_t seed) {
 } // namespace
 
 Process::Process(const ProcessOptions& options, Outside& outside)
-    : Machine(options.machine), process_options_(options), outside_(outside), scheduler_(options.turns),
-      futexes_(*this), os_threads_([this](Thread& thread) { body_of_os_thread(thread); }), lockstep_(*this) {
+    : Machine(options.machine), process_options_(options), outside_(outside),
+      scheduler_(options.machine.turns), futexes_(*this),
+      os_threads_([this](Thread& thread) { body_of_os_thread(thread); }), lockstep_(*this) {
   if (int error = resolve_program(options.path, options.argv, program_))
     user_error("{}: {}", options.path, std::strerror(-error));
   add_thread(std::make_unique<Thread>(ThreadId(static_cast<int32_t>(raw_syscall(SYS_gettid)))));

@@ -39,7 +39,6 @@ struct ProcessOptions {
   MachineOptions machine;
   Inherited inherited;
   uint64_t max_instructions = UINT64_MAX;
-  TurnOptions turns;
 };
 
 class Process;

@@ -82,6 +82,13 @@ Process::Next Process::run_turns(Thread& self) {
   Next next = Next::go_on;
   while (next == Next::go_on) {
     if (self.pending) {
+      if (uint64_t delay = scheduler_.signal_delay(); delay != 0 && !self.delayed) {
+        self.delayed = true;
+        engine().run(0); // the interruption is noticed
+        next = handle(engine().run(delay));
+        continue;
+      }
+      self.delayed = false;
       PendingSignal signal = self.received;
       self.pending = false;
       next = give(signal);

@@ -21,27 +21,38 @@ int64_t address_of(std::atomic<uint32_t>& word) {
   return reinterpret_cast<int64_t>(&word);
 }
 
-uint64_t mix(uint64_t& state) {
-  state += 0x9E3779B97F4A7C15ull;
-  uint64_t z = state;
+} // namespace
+
+Scheduler::Scheduler(const TurnOptions& options) : options_(options), random_(options.seed) {}
+
+uint64_t Scheduler::random() {
+  random_ += 0x9E3779B97F4A7C15ull;
+  uint64_t z = random_;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
   return z ^ (z >> 31);
 }
 
-} // namespace
-
-Scheduler::Scheduler(const TurnOptions& options) : options_(options), random_(options.seed) {}
-
 uint64_t Scheduler::turn_length() {
   if (!options_.chaos) return options_.chunk;
   // Of every order of magnitude: races hide in short stretches as well as in long ones.
-  uint64_t largest = 1ull << mix(random_) % 18;
-  return 1 + mix(random_) % largest;
+  uint64_t largest = 1ull << random() % 18;
+  return 1 + random() % largest;
 }
 
 size_t Scheduler::choose(size_t count) {
-  return options_.chaos && count > 1 ? mix(random_) % count : 0;
+  return options_.chaos && count > 1 ? random() % count : 0;
+}
+
+uint64_t Scheduler::signal_delay() {
+  return options_.chaos ? random() % (1ull << random() % 14) : 0;
+}
+
+// Now and then some threads are left behind for a while: what they were about to do comes late.
+void Scheduler::shuffle_priorities() {
+  if (turns_to_shuffle_-- != 0) return;
+  turns_to_shuffle_ = random() % 64;
+  ++epoch_;
 }
 
 void Scheduler::grant(Thread& thread) {
@@ -56,9 +67,29 @@ void Scheduler::consume_grant(Thread& self) {
   self.grant.compare_exchange_strong(granted, kWaiting);
 }
 
+size_t Scheduler::choose_by_priority() {
+  shuffle_priorities();
+  // A thread's priority follows from its number and the epoch, so that it needs no memory.
+  std::vector<size_t> best;
+  bool favoured = false;
+  for (size_t i = 0; i < ready_.size(); ++i) {
+    bool high = is_favoured(*ready_[i]);
+    if (high && !favoured) best.clear();
+    favoured |= high;
+    if (high == favoured) best.push_back(i);
+  }
+  return best[choose(best.size())];
+}
+
+bool Scheduler::is_favoured(const Thread& thread) const {
+  uint64_t x = (epoch_ * 0x9E3779B97F4A7C15ull) ^ (options_.seed + thread.order * 0xD1342543DE82EF95ull);
+  x = (x ^ (x >> 32)) * 0xD6E8FEB86659FD93ull;
+  return (x >> 61) != 0; // seven of eight
+}
+
 Thread* Scheduler::take_next() {
   if (ready_.empty()) return nullptr;
-  size_t index = choose(ready_.size());
+  size_t index = options_.chaos ? choose_by_priority() : 0;
   Thread* next = ready_[index];
   ready_.erase(ready_.begin() + static_cast<ptrdiff_t>(index));
   ready_count_ = ready_.size();

@@ -5,20 +5,16 @@
 #pragma once
 
 #include "rdbtool/guest/thread.h"
+#include "rdbtool/guest/turn_options.h"
 
 #include <atomic>
 #include <ctime>
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 namespace rdb::guest {
-
-struct TurnOptions {
-  uint64_t chunk = 1'000'000; // instructions of a turn while others wait
-  bool chaos = false;         // random lengths, order and wake-ups, from the seed
-  uint64_t seed = 0;
-};
 
 // Thrown out of whatever a thread does when the process ends around it.
 struct ProcessOver {};
@@ -47,6 +43,8 @@ public:
   // How long a turn shall be, and which of `count` comes first.
   uint64_t turn_length();
   size_t choose(size_t count);
+  // In a chaotic run a signal may come later than it could, by this many instructions.
+  uint64_t signal_delay();
   const TurnOptions& options() const { return options_; }
 
   // Everyone who waits, or will, leaves by ProcessOver. expel() comes after end_process(), for each thread.
@@ -65,6 +63,10 @@ private:
   void sleep(Thread& self);
   void consume_grant(Thread& self);
   Thread* take_next();
+  void shuffle_priorities();
+  size_t choose_by_priority();
+  bool is_favoured(const Thread& thread) const;
+  uint64_t random();
 
   TurnOptions options_;
   std::mutex mutex_; // of ready_ and of who runs
@@ -73,6 +75,8 @@ private:
   std::atomic<Thread*> running_ = nullptr;
   std::atomic<bool> over_ = false;
   uint64_t random_;
+  uint64_t turns_to_shuffle_ = 0;
+  uint64_t epoch_ = 0; // of priorities
 };
 
 } // namespace rdb::guest

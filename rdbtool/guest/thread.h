@@ -18,6 +18,7 @@ struct Thread {
   Thread& operator=(const Thread&) = delete;
 
   ThreadId id;
+  uint64_t order = 0; // how many were started before it
 
   // Valid while the thread is not the loaded one.
   engine::Registers registers;
@@ -36,6 +37,7 @@ struct Thread {
   // delivered. Set by the host's handler.
   volatile bool pending = false;
   PendingSignal received;
+  bool delayed = false; // it has been held back for a while
 
   // The scheduler's: the word on which the thread sleeps until it may run, and whether it is in the queue.
   std::atomic<uint32_t> grant = 0;

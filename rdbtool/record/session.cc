@@ -98,6 +98,7 @@ trace::Metadata describe(const SessionOptions& options) {
   if (getcwd(directory, sizeof directory) != nullptr) metadata.directory = directory;
   metadata.layout_seed = options.process.machine.seed;
   metadata.aslr = options.process.machine.randomise;
+  if (options.process.machine.turns.chaos) metadata.chaos_seed = options.process.machine.turns.seed;
   metadata.checksums = options.checksum_interval != 0;
   return metadata;
 }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How threads take turns.
+#pragma once
+
+#include <cstdint>
+
+namespace rdb::guest {
+
+struct TurnOptions {
+  static constexpr uint64_t kDefaultChunk = 1'000'000;
+
+  uint64_t chunk = kDefaultChunk; // instructions of a turn while others wait
+  bool chaos = false;             // random lengths, order, priorities and wake-ups, from the seed
+  uint64_t seed = 0;
+  bool one_thread = false; // all guest threads in one OS thread
+};
+
+} // namespace rdb::guest

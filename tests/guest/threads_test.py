@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs with threads run under the engine as they do without it, whatever the turns."""
+import hashlib
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+import harness
+
+# Guests of tests/targets whose output does not depend on the schedule, with their cases.
+CASES = [
+    ["thr_locks"], ["thr_locks_static"], ["thr_futex"], ["thr_cpp"],
+    *(["thr_lifetime", case] for case in ("many", "detached", "chain", "return", "exit_in_thread", "main_first",
+                                          "raw_exit", "crash", "exec", "fork", "cancel")),
+    *(["thr_signals", case] for case in ("directed", "restarted", "waited", "masked", "storm")),
+]
+
+PYTHON = """
+import queue, threading
+work, done = queue.Queue(), []
+def worker():
+    while (item := work.get()) is not None:
+        done.append(item * item)
+        work.task_done()
+threads = [threading.Thread(target=worker) for _ in range(4)]
+for t in threads: t.start()
+for i in range(500): work.put(i)
+work.join()
+for t in threads: work.put(None)
+for t in threads: t.join()
+print(sum(done), threading.Event().wait(0.01), threading.active_count())
+"""
+
+
+class Threads(harness.TestCase):
+    def check(self, argv, *options, stdin=""):
+        native = self.run_program(argv, stdin=stdin, text=False)
+        run = self.rdb("run", *options, "--", *argv, stdin=stdin, text=False)
+        self.assertEqual(run.status, native.status, f"\n{run}")
+        self.assertEqual(hashlib.sha256(run.out).hexdigest(), hashlib.sha256(native.out).hexdigest(), f"\n{run}")
+
+    def check_guests(self, *options):
+        for name, *arguments in CASES:
+            with self.subTest(guest=name, arguments=arguments):
+                self.check([harness.target(name), *arguments], *options)
+
+    def test_guests(self):
+        self.check_guests()
+
+    def test_guests_with_short_turns(self):
+        self.check_guests("--chunk", "777")
+
+    def test_guests_in_chaos(self):
+        self.check_guests("--chaos", "--seed", "11")
+
+    def programs(self):
+        text = self.write("text", "".join(f"{i * 7919 % 100003} line {i}\n" for i in range(60000)))
+        return [["/usr/bin/sort", "--parallel=2", "-S", "1M", text], ["/usr/bin/xz", "-T2", "-0", "--block-size=200KiB", "-c", text],
+                ["/usr/bin/pigz", "-p", "2", "-c", "-n", text], ["/usr/bin/zstd", "-T2", "-q", "-c", text],
+                ["/usr/bin/python3", "-c", PYTHON]]
+
+    def test_programs(self):
+        for argv in self.programs():
+            if not os.path.exists(argv[0]):
+                continue
+            with self.subTest(argv[0]):
+                self.check(argv)
+
+    def test_a_racy_program_runs_differently_with_other_seeds(self):
+        results = {self.rdb("run", "--chaos", "--seed", str(seed), harness.target("thr_race"), status=0).out
+                   for seed in range(4)}
+        self.assertGreater(len(results), 1)
+
+    def test_turns_end_after_their_instructions(self):
+        # Without switches every update counts.
+        run = self.rdb("run", "--chunk", "1000000000", harness.target("thr_race"), status=0)
+        self.assertEqual(run.out, "1200000\n")
+
+
+if __name__ == "__main__":
+    harness.main()
