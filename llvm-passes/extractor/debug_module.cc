@@ -5,6 +5,7 @@
 #include "llvm-passes/extractor/debug_module.h"
 
 #include "llvm-passes/extractor/declarations.h"
+#include "llvm-passes/extractor/guest_calls.h"
 #include "llvm-passes/extractor/markers.h"
 #include "rdbtool/base/error.h"
 
@@ -67,6 +68,7 @@ public:
     for (GlobalValue* global : slotted_)
       make_slot(*global);
     erase_unused();
+    redirect_guest_calls(module_);
   }
 
 private:
@@ -286,6 +288,9 @@ private:
     for (Use* use : uses) {
       auto* instruction = dyn_cast<Instruction>(use->getUser());
       if (!instruction || isa<LandingPadInst>(instruction)) continue;
+      if (auto* selector = dyn_cast<IntrinsicInst>(instruction);
+          selector && selector->getIntrinsicID() == Intrinsic::eh_typeid_for)
+        continue;
       is_used = true;
       if (auto* address = dyn_cast<IntrinsicInst>(instruction);
           address && address->getIntrinsicID() == Intrinsic::threadlocal_address) {

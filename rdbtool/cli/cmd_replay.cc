@@ -8,8 +8,10 @@
 #include "rdbtool/replay/replayer.h"
 #include "rdbtool/trace/reader.h"
 
+#include <chrono>
 #include <cstdio>
 #include <fcntl.h>
+#include <immintrin.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +26,7 @@ struct ReplayOptions {
   bool no_module = false;
   std::vector<std::string> modules;
   debug::RegionOptions regions;
+  debug::RunnerOptions runner;
 };
 
 class Terminal final : public replay::OutputSink {
@@ -53,17 +56,37 @@ std::unique_ptr<debug::Bundle> bundle_beside(const std::string& program) {
   struct stat info;
   if (stat((path + "/descriptors").c_str(), &info) != 0 || info.st_uid != geteuid()) return nullptr;
   auto bundle = std::make_unique<debug::Bundle>(path);
-  std::string why = bundle->mismatch(program);
+  std::string why;
+  try {
+    why = bundle->mismatch(debug::ProgramFile(program));
+  } catch (const elf::Error& error) {
+    why = error.what();
+  }
   if (why.empty()) return bundle;
   fmt::print(stderr, "rdb: not using {}: {}\n", path, why);
   return nullptr;
 }
 
-void print_stats(const debug::Regions& regions) {
+// How long a tick of the CPU's clock takes, measured over the replay.
+class Clock {
+public:
+  double ns_per_tick() const {
+    uint64_t ticks = __rdtsc() - ticks_;
+    auto time = std::chrono::steady_clock::now() - time_;
+    return ticks == 0 ? 0 : static_cast<double>(time.count()) / static_cast<double>(ticks);
+  }
+
+private:
+  std::chrono::steady_clock::time_point time_ = std::chrono::steady_clock::now();
+  uint64_t ticks_ = __rdtsc();
+};
+
+void print_stats(const debug::Regions& regions, double ns_per_tick) {
   fmt::print(stderr, "{:<32} {:>10} {:>10} {:>12}\n", "region", "hits", "skipped", "ns a hit");
   for (const debug::RegionCount& count : regions.counts())
-    fmt::print(stderr, "{:<32} {:>10} {:>10} {:>12}\n", count.place, count.hits, count.skipped,
-               count.hits ? count.nanoseconds / count.hits : 0);
+    fmt::print(stderr, "{:<32} {:>10} {:>10} {:>12.0f}\n", count.place, count.hits, count.skipped,
+               count.hits ? static_cast<double>(count.ticks) * ns_per_tick / static_cast<double>(count.hits)
+                          : 0.0);
 }
 
 int run_replay(const ReplayOptions& options) {
@@ -71,7 +94,8 @@ int run_replay(const ReplayOptions& options) {
   trace::check_cpu(trace.metadata().cpu, trace::CpuInfo::of_this_machine(), trace.path());
   if (trace.processes().empty()) user_error("{}: holds no process", trace.path());
   Terminal terminal;
-  debug::Regions regions(options.regions);
+  debug::RegionRunner runner(options.runner);
+  debug::Regions regions(options.regions, runner);
   bool has_bundle = false;
   for (const std::string& path : options.modules) {
     regions.add(std::make_unique<debug::Bundle>(path));
@@ -85,11 +109,13 @@ int run_replay(const ReplayOptions& options) {
     }
   }
   replay::Replayer replayer(trace, trace.processes().front(), options.quiet ? nullptr : &terminal);
-  if (has_bundle) replayer.set_observer(&regions);
+  regions.check_selection();
+  if (has_bundle) replayer.add_observer(regions);
+  Clock clock;
   std::optional<guest::Ending> ending = replayer.run(Time(options.to));
   for (const std::string& path : regions.unused())
     fmt::print(stderr, "rdb: {} was not used: the recording has no such program or library\n", path);
-  if (options.stats) print_stats(regions);
+  if (options.stats) print_stats(regions, clock.ns_per_tick());
   if (ending && ending->kind == guest::Ending::Kind::signalled) {
     fmt::print(stderr, "rdb: the program died of {} at time {}, thread {}\n{}", describe(*ending),
                replayer.now().value, replayer.thread().value, replay::describe(replay::backtrace(replayer)));
@@ -118,16 +144,20 @@ Action setup_replay(CLI::App& app) {
                  "Bundle with debug regions (found by itself beside the program)")
       ->allow_extra_args(false);
   app.add_flag("--no-module", options->no_module, "Do not look for a bundle beside the program");
-  app.add_flag("--prefix", options->regions.prefix,
+  app.add_flag("--prefix", options->runner.prefix,
                "Put time, thread and file:line before each line of debug output");
-  app.add_option("--debug-output", options->regions.output, "Write debug output to this file");
-  app.add_option("--only", options->regions.only, "Run only the region at this line, as in file.c:LINE")
+  app.add_option("--debug-output", options->runner.output, "Write debug output to this file");
+  app.add_option("--only", options->regions.only,
+                 "Run only the region at this line, as in file.c:LINE, or those of this file")
       ->allow_extra_args(false);
   app.add_option("--from", options->regions.from, "Run regions from this time on");
   app.add_option("--until", options->regions.to, "Run regions up to this time");
   app.add_option("--max-hits", options->regions.max_hits, "Run each region at most this often");
+  app.add_option("--region-timeout", options->runner.timeout,
+                 "Seconds after which a region that does not end is given up (10; 0: never)");
   app.add_flag("--stats", options->stats, "Print hits and time of each region at the end");
   return [options] {
+    options->runner.timed = options->stats;
     try {
       return run_replay(*options);
     } catch (const replay::Divergence& difference) {

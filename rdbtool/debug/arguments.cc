@@ -19,14 +19,8 @@ constexpr descriptors::Register kLastXmm = 32;
 // The bytes of a register, low ones first; how many there are.
 size_t register_bytes(const Frame& frame, descriptors::Register number, std::byte (&out)[64]) {
   if (number >= kFirstXmm && number <= kLastXmm) {
-    std::vector<std::byte> image(frame.engine.vector_size());
-    frame.engine.read_vectors(image);
-    const engine::Cpu& cpu = engine::cpu();
-    size_t i = number - kFirstXmm;
-    std::memcpy(out, image.data() + 160 + 16 * i, 16);
-    if (!cpu.avx) return 16;
-    std::memcpy(out + 16, image.data() + cpu.component_offset[2] + 16 * i, 16);
-    return 32;
+    frame.engine.read_vector(number - kFirstXmm, out);
+    return engine::cpu().avx ? 32 : 16;
   }
   uint64_t value = general_register(frame.engine.registers(), number);
   std::memcpy(out, &value, 8);

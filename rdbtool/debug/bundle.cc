@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/debug/bundle.h"
 
+#include "descriptors/compare_programs.h"
 #include "descriptors/identity.h"
 #include "rdbtool/base/error.h"
 #include "rdbtool/debug/refusal.h"
@@ -45,19 +46,28 @@ Bundle::~Bundle() {
   if (handle_ != nullptr) dlclose(handle_);
 }
 
-std::string Bundle::mismatch(const std::string& file) const {
+std::string Bundle::mismatch(const ProgramFile& file) const {
+  const descriptors::Program& expected = descriptors_.program.front();
+  if (descriptors::program_identity(file.elf()).hash == expected.hash) return "";
+  std::string text = fmt::format("{} was made for another build of {}", path_, expected.name);
+  // The program that the bundle belongs to is beside it, as a rule: it shows where they part.
   try {
-    std::string bytes = read_file(file);
-    descriptors::Identity found = descriptors::program_identity(elf::File(bytes));
-    const descriptors::Program& expected = descriptors_.program.front();
-    if (found.hash == expected.hash) return "";
-    return fmt::format(
-        "{} was made for another build of {} ('rdb verify' tells where they differ; regions need the "
-        "program built by rdb-clang or clang-22 from the same source with the same options)",
-        path_, expected.name);
-  } catch (const elf::Error& error) {
-    return error.what();
+    std::string suffix = ".rdb";
+    if (path_.ends_with(suffix)) {
+      ProgramFile built(path_.substr(0, path_.size() - suffix.size()));
+      if (descriptors::program_identity(built.elf()).hash == expected.hash) {
+        descriptors::Comparison difference = descriptors::compare_programs(file.elf(), built.elf());
+        text += ": " + difference.first_difference;
+        for (const std::string& reason : difference.reasons)
+          text += "\n  likely reason: " + reason;
+      }
+    }
+  } catch (const elf::Error&) {
   }
+  return text + "\n  Regions need the recorded program, built by rdb-clang or clang-22 from the same source "
+                "with the "
+                "same options; record, gdb, and the options --watch, --trace-calls and --trace-syscalls need "
+                "none of that.";
 }
 
 void Bundle::load(uint64_t bias) {
@@ -76,10 +86,6 @@ void Bundle::load(uint64_t bias) {
     if (s.owner == descriptors::Owner::kProgram && !s.thread_local_)
       slot(i) = reinterpret_cast<void*>(s.address.value + bias);
   }
-}
-
-void Bundle::flush() const {
-  if (flush_ != nullptr) flush_();
 }
 
 } // namespace rdb::debug

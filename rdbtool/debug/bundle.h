@@ -3,6 +3,7 @@
 #pragma once
 
 #include "descriptors/descriptor.h"
+#include "rdbtool/debug/program_file.h"
 
 #include <string>
 
@@ -23,8 +24,8 @@ public:
   // File name of the program or shared library that it belongs to.
   const std::string& program() const { return descriptors_.program.front().name; }
 
-  // Is `file` the program that the bundle was made for? Empty if so, else why not.
-  std::string mismatch(const std::string& file) const;
+  // Is this the program that the bundle was made for? Empty if so, else why not.
+  std::string mismatch(const ProgramFile& file) const;
 
   // Loads the module; its static constructors run. `bias` is what was added to the program's addresses.
   void load(uint64_t bias);
@@ -35,8 +36,8 @@ public:
   DebugFunction function(size_t region) const { return functions_[region]; }
   // Where debug code finds the address of the symbol with this index.
   void*& slot(size_t symbol) const { return slots_[symbol]; }
-  // Writes out what debug code has printed.
-  void flush() const;
+  // Writes out what debug code has printed; null if it cannot.
+  void (*flush_function() const)() { return flush_; }
 
 private:
   std::string path_;

@@ -3,8 +3,6 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/debug/refusal.h"
-#include "rdbtool/engine/operand.h"
-#include "rdbtool/engine/path.h"
 #include "rdbtool/guest/space_view.h"
 #include "rdbtool/guest/syscalls/describe.h"
 
@@ -17,7 +15,6 @@
 
 extern "C" {
 void rdb_nested_stub();
-uint64_t rdb_nested_target;
 void rdb_nested_call(rdb::debug::CallFrame* frame, uint64_t target);
 // Calls a host function with a guest's argument registers; the results go back into the frame.
 void rdb_call_host(rdb::debug::CallFrame* frame, uint64_t function);
@@ -51,7 +48,7 @@ rdb_nested_stub:
     lea 16(%rbp), %rax
     mov %rax, 208(%rsp)
     mov %rsp, %rdi
-    mov rdb_nested_target(%rip), %rsi
+    mov %r11, %rsi
     call rdb_nested_call
     mov 56(%rsp), %rax
     mov 64(%rsp), %rdx
@@ -82,8 +79,23 @@ rdb_call_host:
     movups 160(%rbx), %xmm5
     movups 176(%rbx), %xmm6
     movups 192(%rbx), %xmm7
+    mov 208(%rbx), %rdi
+    sub $128, %rsp
+    movups 0(%rdi), %xmm8
+    movups %xmm8, 0(%rsp)
+    movups 16(%rdi), %xmm8
+    movups %xmm8, 16(%rsp)
+    movups 32(%rdi), %xmm8
+    movups %xmm8, 32(%rsp)
+    movups 48(%rdi), %xmm8
+    movups %xmm8, 48(%rsp)
+    movups 64(%rdi), %xmm8
+    movups %xmm8, 64(%rsp)
+    movups 80(%rdi), %xmm8
+    movups %xmm8, 80(%rsp)
     mov 0(%rbx), %rdi
     call *%r11
+    add $128, %rsp
     mov %rax, 56(%rbx)
     mov %rdx, 64(%rbx)
     movups %xmm0, 80(%rbx)
@@ -102,11 +114,19 @@ using engine::RSP;
 static_assert(offsetof(CallFrame, result) == 56 && offsetof(CallFrame, vector) == 80 &&
               offsetof(CallFrame, stack_arguments) == 208);
 
-constexpr uint64_t kStackSize = 1u << 20;
+constexpr uint64_t kStackSize = 8u << 20;
 constexpr uint64_t kStackArguments = 32; // words copied for arguments beyond the registers
 // Where a nested call returns to: no code is ever there.
 constexpr uint64_t kReturnAddress = guest::kLowEnd - 0x10;
-constexpr uint64_t kLongestCall = 200'000'000; // instructions
+// The second engine's memory, above the guest's low range and around the table of the first.
+constexpr uint64_t kCachePlace = guest::kLowEnd;
+constexpr size_t kCacheSize = 14u << 20;
+constexpr uint64_t kTablePlace = guest::kTablePlace + (1u << 20);
+// Instructions between looks at the log; each may write this many entries.
+constexpr uint64_t kSlice = 1u << 18;
+constexpr size_t kEntriesAnInstruction = 8;
+constexpr size_t kLogEntries = 40u << 20;
+constexpr size_t kLogKept = 1u << 20; // bytes of it that stay in memory
 
 constexpr engine::Gpr kArguments[6] = {engine::RDI, engine::RSI, engine::RDX,
                                        engine::RCX, engine::R8,  engine::R9};
@@ -114,27 +134,50 @@ constexpr engine::Gpr kArguments[6] = {engine::RDI, engine::RSI, engine::RDX,
 // The one that runs; debug functions do not run concurrently.
 NestedCalls* g_current = nullptr;
 
-void vectors_to_guest(engine::Engine& engine, const uint8_t (*vector)[16]) {
-  std::vector<std::byte> image(engine.vector_size());
-  engine.read_vectors(image);
-  std::memcpy(image.data() + 160, vector, 8 * 16);
-  uint64_t used;
-  std::memcpy(&used, image.data() + 512, 8);
-  used |= 2;
-  std::memcpy(image.data() + 512, &used, 8);
-  engine.write_vectors(image);
+engine::TranslatorOptions engine_options() {
+  engine::TranslatorOptions options;
+  options.cache_place = kCachePlace;
+  options.cache_size = kCacheSize;
+  options.table_place = kTablePlace;
+  options.traces = false;
+  options.log_stores = true;
+  return options;
 }
 
-void vectors_from_guest(engine::Engine& engine, uint8_t (*vector)[16], size_t count) {
-  std::vector<std::byte> image(engine.vector_size());
-  engine.read_vectors(image);
-  std::memcpy(vector, image.data() + 160, count * 16);
+void* reserve(size_t size) {
+  void* memory =
+      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) limit("no memory for calls into the program ({})", std::strerror(errno));
+  return memory;
 }
 
 } // namespace
 
+void* nested_call_stub() {
+  return reinterpret_cast<void*>(rdb_nested_stub);
+}
+
 void run_nested_call(CallFrame* frame, uint64_t target) {
   g_current->run(*frame, target);
+}
+
+NestedCalls::NestedCalls(replay::Replayer& replayer)
+    : replayer_(replayer), engine_(replayer.space(), engine_options()) {
+  // Memory of the host: the guest's own state is not changed by it, and what is written there is not undone.
+  stack_ = reinterpret_cast<uint64_t>(reserve(kStackSize));
+  mprotect(reinterpret_cast<void*>(stack_), guest::kPage, PROT_NONE);
+  log_ = {static_cast<engine::StoreLogEntry*>(reserve(kLogEntries * sizeof(engine::StoreLogEntry))),
+          kLogEntries};
+  engine_.set_store_log(log_);
+  engine_.add_stop(GuestAddr(kReturnAddress));
+  replayer.space().on_code_change(
+      [this](GuestAddr begin, uint64_t size) { engine_.invalidate(begin, size); });
+  guest::add_host_signals(engine_);
+}
+
+NestedCalls::~NestedCalls() {
+  munmap(reinterpret_cast<void*>(stack_), kStackSize);
+  munmap(log_.data(), log_.size_bytes());
 }
 
 bool NestedCalls::redirect(int signal, const siginfo_t* info, void* context) {
@@ -142,142 +185,153 @@ bool NestedCalls::redirect(int signal, const siginfo_t* info, void* context) {
   auto pc = static_cast<uint64_t>(gregs[REG_RIP]);
   if (signal != SIGSEGV || reinterpret_cast<uint64_t>(info->si_addr) != pc || !can_escape()) return false;
   if (replayer_.space().find(pc) == nullptr) return false;
-  rdb_nested_target = pc;
+  gregs[REG_R11] = static_cast<greg_t>(pc);
   gregs[REG_RIP] = reinterpret_cast<greg_t>(rdb_nested_stub);
+  return true;
+}
+
+bool NestedCalls::interrupt(void* context) {
+  if (!running_) return false;
+  engine_.interrupt(context);
   return true;
 }
 
 void NestedCalls::begin_region() {
   g_current = this;
-  used_ = false;
 }
 
-void NestedCalls::end_region() {
-  if (!used_) return;
-  for (size_t i = log_.size(); i-- > 0;)
-    replayer_.space().write(GuestAddr(log_[i].address), bytes_.data() + log_[i].offset, log_[i].size);
+void NestedCalls::begin_use() {
+  used_ = true;
+  running_ = false;
+  stack_top_ = stack_ + kStackSize;
+  engine::Registers& regs = engine_.registers();
+  regs = {};
+  regs.fs_base = replayer_.registers().fs_base;
+  regs.gs_base = replayer_.registers().gs_base;
+  engine_.state().mxcsr_guest = replayer_.translator().state().mxcsr_guest;
+}
+
+void NestedCalls::undo() {
+  engine::StoreLogEntry* const end = engine_.store_log_end();
+  bool has_code_pages = replayer_.space().has_code_pages();
+  for (engine::StoreLogEntry* entry = end; entry-- != log_.data();) {
+    // The debug code's own memory, and the stack of nested calls.
+    if (entry->address >= guest::kHighEnd) continue;
+    if (has_code_pages)
+      replayer_.space().write(GuestAddr(entry->address), &entry->old, entry->size);
+    else
+      std::memcpy(reinterpret_cast<void*>(entry->address), &entry->old, entry->size);
+  }
   for (auto [begin, size] : mapped_)
     replayer_.space().munmap(begin, size);
-  log_.clear();
-  bytes_.clear();
   mapped_.clear();
-  replayer_.registers() = registers_;
-  replayer_.engine().write_vectors(vectors_);
-  replayer_.translator().set_executed(executed_);
-  // The stack of nested calls is not part of the guest.
-  replayer_.space().munmap(stack_, kStackSize);
+  auto used = static_cast<size_t>(end - log_.data()) * sizeof *end;
+  if (used > kLogKept) madvise(log_.data(), used, MADV_DONTNEED);
+  engine_.set_store_log(log_);
   used_ = false;
+  running_ = false;
+}
+
+uint64_t NestedCalls::call(GuestAddr function, uint64_t argument) {
+  CallFrame frame{};
+  uint64_t none[kStackArguments] = {};
+  frame.integer[0] = argument;
+  frame.stack_arguments = none;
+  run(frame, function.value);
+  return frame.result[0];
 }
 
 void NestedCalls::run(CallFrame& frame, uint64_t function) {
-  engine::Engine& engine = replayer_.engine();
-  engine::Registers& regs = replayer_.registers();
-  if (!used_) {
-    used_ = true;
-    registers_ = regs;
-    executed_ = engine.executed();
-    vectors_.resize(engine.vector_size());
-    engine.read_vectors(vectors_);
-    int64_t place =
-        replayer_.space().mmap(0, kStackSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (place < 0) give_up("no memory for the stack of a call into the program");
-    stack_ = static_cast<uint64_t>(place);
-    stack_top_ = stack_ + kStackSize - 4096;
-  }
-  engine::Registers saved = regs;
-  uint64_t saved_top = stack_top_;
+  engine::Registers& regs = engine_.registers();
+  if (!used_) begin_use();
+  const engine::Registers saved = regs;
+  const uint64_t saved_top = stack_top_;
   for (int i = 0; i < 6; ++i)
     regs.gpr[kArguments[i]] = frame.integer[i];
   regs.gpr[RAX] = frame.vector_count;
-  vectors_to_guest(engine, frame.vector);
+  engine_.write_low_vectors(frame.vector, 8);
   uint64_t sp = (stack_top_ - kStackArguments * 8) & ~15ull;
   std::memcpy(reinterpret_cast<void*>(sp), frame.stack_arguments, kStackArguments * 8);
   sp -= 8;
   std::memcpy(reinterpret_cast<void*>(sp), &kReturnAddress, 8);
   regs.gpr[RSP] = sp;
   regs.rip = function;
-  uint64_t end = engine.executed() + kLongestCall;
   while (regs.rip != kReturnAddress) {
-    if (engine.executed() > end) give_up("a call into the program did not return");
-    step(kReturnAddress);
+    auto room = static_cast<size_t>(log_.data() + log_.size() - engine_.store_log_end());
+    if (room < (kSlice + 1024) * kEntriesAnInstruction)
+      give_up("a call into the program wrote more than can be undone");
+    engine::Stop stop;
+    std::string failure;
+    running_ = true;
+    try {
+      stop = engine_.run(kSlice);
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
+    running_ = false;
+    if (!failure.empty()) give_up("a call into the program failed: " + failure);
+    switch (stop.reason) {
+    case engine::StopReason::limit:
+    case engine::StopReason::address:
+      break;
+    case engine::StopReason::interrupted:
+      give_up("a call into the program did not return in time");
+    case engine::StopReason::system_call:
+      regs.gpr[RAX] = static_cast<uint64_t>(system_call());
+      break;
+    case engine::StopReason::input:
+      engine_.finish_input(engine_.execute_input());
+      break;
+    default:
+      if (is_callback(stop))
+        call_out();
+      else if (!(stop.fault.error_code & 2) || !replayer_.space().release_code_page(GuestAddr(
+                                                   reinterpret_cast<uint64_t>(stop.fault.info.si_addr))))
+        give_up(fmt::format("a call into the program raised signal {} at {:#x} for address {}",
+                            stop.fault.signal, regs.rip, stop.fault.info.si_addr));
+    }
   }
   frame.result[0] = regs.gpr[RAX];
   frame.result[1] = regs.gpr[engine::RDX];
-  vectors_from_guest(engine, frame.vector, 2);
+  engine_.read_low_vectors(frame.vector, 2);
   stack_top_ = saved_top;
   regs = saved;
 }
 
-// Keeps what is about to be overwritten, unless it is the nested call's own stack.
-void NestedCalls::keep(uint64_t address, uint64_t size) {
-  if (address >= stack_ && address + size <= stack_ + kStackSize) return;
-  if (!replayer_.space().in_guest_range(address, address + size)) return; // the debug code's own memory
-  size_t offset = bytes_.size();
-  bytes_.resize(offset + size);
-  size_t n = replayer_.space().read(GuestAddr(address), bytes_.data() + offset, size);
-  bytes_.resize(offset + n);
-  if (n > 0) log_.push_back({address, static_cast<uint32_t>(n), static_cast<uint32_t>(offset)});
-}
-
-void NestedCalls::step(uint64_t) {
-  engine::Engine& engine = replayer_.engine();
-  engine::Registers& regs = replayer_.registers();
-  if (replayer_.space().find(regs.rip) == nullptr) {
-    call_out();
-    return;
-  }
-  engine::Path one;
-  engine::find_basic(replayer_.space(), {}, regs.rip, 1, one);
-  if (!one.steps.empty()) {
-    const engine::Instruction& instruction = one.steps[0].instruction;
-    for (const engine::MemoryAccess& access : engine::memory_accesses(instruction, regs))
-      if (access.write) keep(access.address, access.size);
-    // The extended state's size is not in its operand.
-    if (instruction.kind == engine::Kind::emulated && instruction.memory)
-      keep(engine::operand_address(instruction, regs), engine.vector_size());
-  }
-  engine::Stop stop = engine.run(1);
-  switch (stop.reason) {
-  case engine::StopReason::limit:
-  case engine::StopReason::address:
-    return;
-  case engine::StopReason::system_call:
-    regs.gpr[RAX] = static_cast<uint64_t>(system_call());
-    return;
-  case engine::StopReason::input:
-    engine.finish_input(engine.execute_input());
-    return;
-  default:
-    give_up(fmt::format("a call into the program raised signal {} at {:#x} for address {}", stop.fault.signal,
-                        regs.rip, stop.fault.info.si_addr));
-  }
+// Did the guest jump to code of the host?
+bool NestedCalls::is_callback(const engine::Stop& stop) const {
+  uint64_t pc = engine_.state().registers.rip;
+  return stop.reason == engine::StopReason::fault && stop.fault.signal == SIGSEGV && pc >= guest::kHighEnd &&
+         pc == reinterpret_cast<uint64_t>(stop.fault.info.si_addr);
 }
 
 // The guest has called a function of the debug code: a callback. Its return address is on the guest's stack.
 void NestedCalls::call_out() {
-  engine::Registers& regs = replayer_.registers();
+  engine::Registers& regs = engine_.registers();
   uint64_t function = regs.rip;
   uint64_t back;
-  if (replayer_.space().read(GuestAddr(regs.gpr[RSP]), &back, 8) != 8)
-    give_up(fmt::format("a call into the program went to {:#x}, where there is no code", function));
+  std::memcpy(&back, reinterpret_cast<void*>(regs.gpr[RSP]), 8);
   CallFrame frame{};
   for (int i = 0; i < 6; ++i)
     frame.integer[i] = regs.gpr[kArguments[i]];
   frame.vector_count = regs.gpr[RAX] & 0xFF;
-  vectors_from_guest(replayer_.engine(), frame.vector, 8);
-  engine::Registers saved = regs;
+  engine_.read_low_vectors(frame.vector, 8);
+  frame.stack_arguments = reinterpret_cast<const uint64_t*>(regs.gpr[RSP] + 8);
+  const engine::Registers saved = regs;
+  const uint64_t saved_top = stack_top_;
   stack_top_ = (regs.gpr[RSP] - 256) & ~15ull; // nested calls of the callback go below
   rdb_call_host(&frame, function);
+  stack_top_ = saved_top;
   regs = saved;
   regs.gpr[RAX] = frame.result[0];
   regs.gpr[engine::RDX] = frame.result[1];
-  vectors_to_guest(replayer_.engine(), frame.vector);
+  engine_.write_low_vectors(frame.vector, 2);
   regs.gpr[RSP] += 8;
   regs.rip = back;
 }
 
 int64_t NestedCalls::system_call() {
-  guest::SystemCall call = replayer_.current_call();
+  guest::SystemCall call = guest::call_in(engine_.registers());
   const SyscallArgs& a = call.arguments;
   guest::AddressSpace& space = replayer_.space();
   switch (call.number) {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Calls from debug code into the guest. The guest's code cannot be executed in place, so such a call faults;
-// the fault handler sends it to a stub, which runs the function under the engine on a stack of its own, one
-// instruction at a time, with the old bytes of everything it writes kept. When the region ends all of it is
-// undone. A guest function that calls back into debug code leaves the engine for it.
+// Calls from debug code into the guest. The guest's code is never executed in place: the debug module sends
+// such calls to a stub, and where one slips through (a pointer called by a library) the jump faults and the
+// fault handler sends it there. The stub runs the function in a second engine, on a stack of its own, with
+// the old bytes of everything it writes kept. When the region ends all of it is undone. A guest function
+// that calls back into debug code leaves the engine for it.
 #pragma once
 
 #include "rdbtool/replay/replayer.h"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace rdb::debug {
@@ -21,40 +23,50 @@ struct CallFrame {
   const uint64_t* stack_arguments;
 };
 
+// Where calls to guest addresses go, with the address in r11.
+void* nested_call_stub();
+
 class NestedCalls {
 public:
-  explicit NestedCalls(replay::Replayer& replayer) : replayer_(replayer) {}
+  explicit NestedCalls(replay::Replayer& replayer);
+  ~NestedCalls();
+  NestedCalls(const NestedCalls&) = delete;
+  NestedCalls& operator=(const NestedCalls&) = delete;
 
   // A fault in host code: true if it is a jump of debug code to the guest, which now goes to the stub.
   bool redirect(int signal, const siginfo_t* info, void* context);
+  // Is this the second engine's? Then it is told.
+  bool handle_signal(int signal, siginfo_t* info, void* context) {
+    return engine_.handle_signal(signal, info, context);
+  }
+  // True if a guest function runs; it is made to stop soon.
+  bool interrupt(void* context);
 
-  // Around a region: what the guest looked like, and making it look so again.
+  // Around a region: afterwards the guest's memory is what it was.
   void begin_region();
-  void end_region();
+  void end_region() {
+    if (used_) undo();
+  }
+
+  // Calls a guest function from the host, as a region would.
+  uint64_t call(GuestAddr function, uint64_t argument = 0);
 
 private:
   friend void run_nested_call(CallFrame*, uint64_t);
   void run(CallFrame& frame, uint64_t function);
-  void step(uint64_t stop);
-  void keep(uint64_t address, uint64_t size);
+  void begin_use();
+  void undo();
+  bool is_callback(const engine::Stop& stop) const;
   void call_out();
   int64_t system_call();
 
-  struct OldBytes {
-    uint64_t address;
-    uint32_t size;
-    uint32_t offset; // in bytes_
-  };
-
   replay::Replayer& replayer_;
-  bool used_ = false; // by the region that runs
-  engine::Registers registers_;
-  std::vector<std::byte> vectors_;
-  uint64_t executed_ = 0;
-  uint64_t stack_ = 0;     // of nested calls; 0: not mapped yet
+  engine::Translator engine_;
+  bool used_ = false;    // by the region that runs
+  bool running_ = false; // the engine is
+  uint64_t stack_ = 0;
   uint64_t stack_top_ = 0; // where the next nested call begins
-  std::vector<OldBytes> log_;
-  std::vector<std::byte> bytes_;
+  std::span<engine::StoreLogEntry> log_;
   std::vector<std::pair<uint64_t, uint64_t>> mapped_; // by nested calls, to be unmapped
 };
 

@@ -2,9 +2,14 @@
 #include "rdbtool/debug/refusal.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/debug/nested_call.h"
 #include "runtime-libs/module/module_host.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 namespace rdb::debug {
@@ -12,15 +17,33 @@ namespace {
 
 // One debug function runs at a time in a process.
 Escape* g_escape = nullptr;
+std::byte g_stack[256 * 1024];
 
-void refuse(const char* what) {
+[[noreturn]] void refuse(const char* what) {
   give_up(std::string("debug code must not call ") + what);
+}
+
+void note_place(Escape& escape, const ucontext_t& context) {
+  const greg_t* gregs = context.uc_mcontext.gregs;
+  static constexpr int kGreg[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+                                    REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+  for (int i = 0; i < 16; ++i)
+    escape.registers.gpr[i] = static_cast<uint64_t>(gregs[kGreg[i]]);
+  escape.registers.rip = static_cast<uint64_t>(gregs[REG_RIP]);
+  uint64_t begin = escape.registers.gpr[engine::RSP];
+  // The stack grows down from the region's caller, whose frame holds the escape.
+  auto end = reinterpret_cast<uint64_t>(&escape);
+  if (begin >= end) return;
+  size_t size = std::min<uint64_t>(end - begin, sizeof g_stack);
+  std::memcpy(g_stack, reinterpret_cast<const void*>(begin), size);
+  escape.stack_begin = begin;
+  escape.stack = {g_stack, size};
 }
 
 } // namespace
 
 const rdb_module_host* module_host() {
-  static const rdb_module_host host{RDB_MODULE_HOST_VERSION, refuse};
+  static const rdb_module_host host{RDB_MODULE_HOST_VERSION, refuse, nested_call_stub()};
   return &host;
 }
 
@@ -32,7 +55,7 @@ bool can_escape() {
   return g_escape != nullptr;
 }
 
-void give_up(const std::string& reason) {
+void give_up(const std::string& reason, void* context) {
   if (g_escape == nullptr) {
     // A constructor of the module: there is no region to go back to.
     fmt::print(stderr, "rdb: {} (outside of any region)\n", reason);
@@ -40,7 +63,22 @@ void give_up(const std::string& reason) {
     _exit(kExitFailure);
   }
   g_escape->reason = reason;
+  ucontext_t here;
+  if (context == nullptr) {
+    getcontext(&here);
+    context = &here;
+  }
+  note_place(*g_escape, *static_cast<const ucontext_t*>(context));
   siglongjmp(g_escape->place, 1);
+}
+
+bool in_module(uint64_t address) {
+  Dl_info info;
+  void* base = nullptr;
+  if (dladdr(reinterpret_cast<void*>(address), &info) == 0) return false;
+  base = info.dli_fbase;
+  // The one place that knows a module from a library: its tables.
+  return dladdr(base, &info) != 0 && std::string_view(info.dli_fname).ends_with("/module.so");
 }
 
 } // namespace rdb::debug

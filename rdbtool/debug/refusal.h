@@ -3,7 +3,11 @@
 // is left by a jump back to where it was called from; its own clean-up does not run.
 #pragma once
 
+#include "rdbtool/engine/engine.h"
+
 #include <csetjmp>
+#include <cstdint>
+#include <span>
 #include <string>
 
 struct rdb_module_host;
@@ -17,10 +21,18 @@ const rdb_module_host* module_host();
 struct Escape {
   sigjmp_buf place;
   std::string reason;
+  // Where debug code was, with a copy of its stack from `stack_begin` on: the stack itself is used again by
+  // the time somebody looks.
+  engine::Registers registers;
+  uint64_t stack_begin = 0;
+  std::span<const std::byte> stack;
 };
 void set_escape(Escape* escape);
 bool can_escape();
-// Leaves the running debug function. Does not return.
-[[noreturn]] void give_up(const std::string& reason);
+// Leaves the running debug function. Does not return. `context`: a signal handler's, to tell where.
+[[noreturn]] void give_up(const std::string& reason, void* context = nullptr);
+
+// Is this address in the code of a debug module?
+bool in_module(uint64_t address);
 
 } // namespace rdb::debug

@@ -30,6 +30,8 @@ enum class ExitKind : uint8_t {
   invalid,
   refused,
   stop, // before an address at which a stop was requested
+  hook, // before an instruction that is hooked; goes on at `resume`
+  step, // an instruction whose stores the host has to log
 };
 
 // A way out of a block. Its number is what translated code stores before it goes to the host.
@@ -40,7 +42,7 @@ struct Exit {
   int32_t owed = 0;          // instructions executed but not yet charged when the host gets control
   uint8_t* branch = nullptr; // direct: the rel32 field that links it
   uint8_t* tail = nullptr;   // direct: where the field points while unlinked
-  uint8_t* resume = nullptr; // limit, hot: where to go on as if nothing happened
+  uint8_t* resume = nullptr; // limit, hot, hook: where to go on as if nothing happened
   bool flags_lost = false;   // the flags are garbage, and overwritten by the next guest instruction
   Block* linked = nullptr;
   // An exit in the middle of a path: the branch off the path, the code behind it that settles the charge, and

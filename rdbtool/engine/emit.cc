@@ -231,12 +231,36 @@ bool Emitter::copy(const Instruction& instruction) {
 }
 
 bool Emitter::load_operand(Gpr reg, const Instruction& instruction) {
+  return with_operand(0x8B, reg, instruction, instruction.segment);
+}
+
+bool Emitter::address_of_operand(Gpr reg, const Instruction& instruction) {
+  // Only the operand itself: neither the instruction's immediate nor what EVEX makes of its displacement.
+  Instruction operand = instruction;
+  uint8_t modrm = instruction.bytes[instruction.modrm_offset];
+  bool has_sib = (modrm & 7) == 4;
+  uint8_t mod = modrm >> 6;
+  size_t displacement = mod == 1 ? 1 : mod == 2 ? 4 : 0;
+  size_t behind = instruction.modrm_offset + 1u + (has_sib ? 1 : 0);
+  if (mod == 0 && ((modrm & 7) == 5 || (has_sib && (instruction.bytes[behind - 1] & 7) == 5)))
+    displacement = 4;
+  operand.length = static_cast<uint8_t>(behind + displacement);
+  operand.pc += instruction.length - operand.length; // keeps a rip-relative operand's target
+  if (instruction.vex_offset) {
+    // VEX and EVEX have the bits that extend index and base inverted.
+    uint8_t extended = instruction.bytes[instruction.vex_offset];
+    operand.rex = static_cast<uint8_t>((extended & 0x40 ? 0 : 2) | (extended & 0x20 ? 0 : 1));
+  }
+  return with_operand(0x8D, reg, operand, 0);
+}
+
+bool Emitter::with_operand(uint8_t opcode, Gpr reg, const Instruction& instruction, uint8_t segment) {
   uint8_t head[8];
   size_t size = 0;
-  if (instruction.segment) head[size++] = instruction.segment;
+  if (segment) head[size++] = segment;
   if (instruction.address32) head[size++] = 0x67;
   head[size++] = static_cast<uint8_t>(0x48 | (instruction.rex & 3) | (reg >> 3) << 2);
-  head[size++] = 0x8B;
+  head[size++] = opcode;
   return put_with_operand(instruction, head, size, reg & 7, instruction.length);
 }
 

@@ -74,8 +74,11 @@ public:
   bool copy(const Instruction& instruction);
   // mov reg, r/m64 with the operand of an indirect branch. Same rule.
   bool load_operand(Gpr reg, const Instruction& instruction);
+  // lea reg, with the memory operand of any instruction; without its segment. Same rule.
+  bool address_of_operand(Gpr reg, const Instruction& instruction);
 
 private:
+  bool with_operand(uint8_t opcode, Gpr reg, const Instruction& instruction, uint8_t segment);
   void rip_operand(uint8_t reg_field, const void* slot, size_t bytes_behind);
   bool put_with_operand(const Instruction& instruction, const uint8_t* head, size_t head_size,
                         uint8_t reg_field, size_t tail_offset);

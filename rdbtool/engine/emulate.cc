@@ -97,6 +97,26 @@ void Translator::write_vectors(std::span<const std::byte> image) {
   }
 }
 
+void Translator::read_low_vectors(uint8_t (*to)[16], size_t count) const {
+  for (size_t i = 0; i < count; ++i)
+    std::memcpy(to[i], cpu().avx512 ? state_.xsave_area + kXmmOffset + 16 * i : state_.ymm[i], 16);
+}
+
+void Translator::read_vector(size_t index, std::byte* to) const {
+  if (!cpu().avx512) {
+    std::memcpy(to, state_.ymm[index], 32);
+    return;
+  }
+  std::memcpy(to, state_.xsave_area + kXmmOffset + 16 * index, 16);
+  std::memcpy(to + 16, state_.xsave_area + cpu().component_offset[2] + 16 * index, 16);
+}
+
+void Translator::write_low_vectors(const uint8_t (*from)[16], size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    std::memcpy(cpu().avx512 ? state_.xsave_area + kXmmOffset + 16 * i : state_.ymm[i], from[i], 16);
+  if (cpu().avx512) state_.xsave_area[kLegacySize] |= std::byte{2};
+}
+
 // Puts bytes that the guest's instruction stores; a fault is the guest's.
 Translator::Next Translator::store_emulated(Stop& stop, const Instruction&, uint64_t address,
                                             const void* bytes, size_t size) {

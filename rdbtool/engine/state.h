@@ -31,6 +31,7 @@ struct State {
   uint32_t in_quick_call = 0; // host code runs, but with the guest's FS base and vectors
 
   alignas(64) Registers registers;
+  uint64_t log_cursor = 0; // where the next StoreLogEntry goes; 0: stores are not logged
   uint64_t host_rsp = 0;
   uint64_t host_fs = 0;
   uint32_t mxcsr_host = 0x1F80;

@@ -8,6 +8,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/engine/scratch.h"
+#include "rdbtool/engine/store_log.h"
 
 #include <algorithm>
 #include <vector>
@@ -64,9 +65,11 @@ struct Buffers {
 
 class Translation {
 public:
-  Translation(CodeCache& cache, std::span<const PathStep> path, Flavour flavour, PathEnd end)
+  Translation(CodeCache& cache, std::span<const PathStep> path, Flavour flavour, PathEnd end,
+              const HookSet& hooks)
       : cache_(cache), state_(cache.state()), emit_(cache.begin_block()),
-        block_(cache.add_block(path[0].instruction.pc, flavour)), path_(path), flavour_(flavour), end_(end) {
+        block_(cache.add_block(path[0].instruction.pc, flavour)), path_(path), flavour_(flavour), end_(end),
+        hooks_(hooks) {
     static thread_local Buffers buffers;
     buffers.clear();
     buffers_ = &buffers;
@@ -77,7 +80,7 @@ public:
     if (executed_by_host(path_.back().instruction.kind)) --total_;
     choose_charge_point();
     if (charges() && charge_index_ < 0 && total_ > 0) charge_keeping_flags();
-    for (index_ = 0; index_ < static_cast<int>(path_.size()); ++index_) {
+    for (index_ = 0; index_ < static_cast<int>(path_.size()) && !closed_; ++index_) {
       step_ = &path_[static_cast<size_t>(index_)];
       instruction_ = &step_->instruction;
       last_ = index_ + 1 == static_cast<int>(path_.size());
@@ -99,6 +102,9 @@ private:
   // Steps and units are charged by the host.
   bool charges() const { return flavour_ == Flavour::basic || flavour_ == Flavour::trace; }
 
+  // Basic blocks become traces; where stores are logged there are none.
+  bool counts_uses() const { return flavour_ == Flavour::basic && state_.log_cursor == 0; }
+
   // Instructions done but not charged: before the current one, or with it.
   int owed_before() const { return index_ - charged_; }
   int owed_after() const { return index_ + 1 - charged_; }
@@ -108,7 +114,7 @@ private:
     int again = -1;
     for (int i = 0; i < total_; ++i) {
       const Instruction& candidate = path_[static_cast<size_t>(i)].instruction;
-      if (!candidate.writes_all_flags) continue;
+      if (!candidate.writes_all_flags || is_hooked(candidate)) continue;
       if (!candidate.memory) {
         charge_index_ = i;
         return;
@@ -157,7 +163,7 @@ private:
     later({Cold::Kind::leave_lost, ExitKind::limit, over, resume, pc, owed});
     map();
     describe_charge(resume);
-    if (flavour_ != Flavour::basic) return;
+    if (!counts_uses()) return;
     // A basic block counts how often it is used, to become the head of a trace.
     emit_.sub_slot32_flags(cache_.new_counter(kHotThreshold), 1);
     Patch hot = emit_.jcc(kConditionSign);
@@ -171,7 +177,8 @@ private:
     std::vector<Instruction>& before = buffers_->prefix;
     for (int i = 0; i < index_ + (instruction_->memory ? 1 : 0); ++i) {
       const Instruction& instruction = path_[static_cast<size_t>(i)].instruction;
-      if (instruction.kind != Kind::plain && instruction.kind != Kind::jump) return;
+      if ((instruction.kind != Kind::plain && instruction.kind != Kind::jump) || is_hooked(instruction))
+        return;
       before.push_back(instruction);
     }
     block_.charge = {.amount = total_, .before = cache_.keep(before), .pc = instruction_->pc, .done = done};
@@ -182,7 +189,7 @@ private:
     uint64_t pc = path_[0].instruction.pc;
     take_from_budget(total_, pc, 0, true);
     charged_ = total_;
-    if (flavour_ != Flavour::basic) return;
+    if (!counts_uses()) return;
     int32_t* counter = cache_.new_counter(kHotThreshold);
     emit_.store(&state_.spill_rcx, RCX);
     map_at(pc, -total_, kSpillRcx);
@@ -272,7 +279,34 @@ private:
     }
   }
 
+  bool is_hooked(const Instruction& instruction) const {
+    return !hooks_.empty() && hooks_.count(instruction.pc) != 0;
+  }
+
+  // Calls the host and comes back.
+  void emit_hook() {
+    map();
+    Exit& exit = leave({.kind = ExitKind::hook, .target = instruction_->pc, .owed = owed_before()});
+    exit.resume = emit_.here();
+    map();
+  }
+
+  // Before an instruction that writes memory, where stores are logged. A step is logged by the host.
+  void log_store() {
+    StoreForm form = store_form(*instruction_);
+    if (form.kind == StoreForm::Kind::none || instruction_->kind == Kind::emulated) return;
+    if (form.kind == StoreForm::Kind::host) {
+      host_exit(ExitKind::step);
+      return;
+    }
+    map();
+    emit_store_log(emit_, state_, *instruction_, form, [&](uint8_t spill) { map(spill); });
+  }
+
   void emit_instruction() {
+    if (is_hooked(*instruction_)) emit_hook();
+    if (state_.log_cursor != 0 && flavour_ != Flavour::step) log_store();
+    if (closed_) return;
     switch (instruction_->kind) {
     case Kind::plain:
       map();
@@ -561,6 +595,7 @@ private:
   std::span<const PathStep> path_;
   Flavour flavour_;
   PathEnd end_;
+  const HookSet& hooks_;
 
   int total_ = 0;         // instructions charged for the whole path
   int charge_index_ = -1; // the instruction before which the charge stands
@@ -575,9 +610,10 @@ private:
 
 } // namespace
 
-Block& translate(CodeCache& cache, std::span<const PathStep> path, Flavour flavour, PathEnd end) {
+Block& translate(CodeCache& cache, std::span<const PathStep> path, Flavour flavour, PathEnd end,
+                 const HookSet& hooks) {
   RDB_CHECK(!path.empty());
-  return Translation(cache, path, flavour, end).run();
+  return Translation(cache, path, flavour, end, hooks).run();
 }
 
 } // namespace rdb::engine

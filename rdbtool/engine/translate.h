@@ -5,6 +5,7 @@
 #include "rdbtool/engine/code_cache.h"
 
 #include <span>
+#include <unordered_set>
 
 namespace rdb::engine {
 
@@ -20,7 +21,11 @@ enum class PathEnd : uint8_t {
   stop,    // before an address at which a stop is requested: `next`
 };
 
+// Addresses of instructions before which the host is called.
+using HookSet = std::unordered_set<uint64_t>;
+
 // A path is not empty. Only its last instruction may be of a kind that needs the host.
-Block& translate(CodeCache& cache, std::span<const PathStep> path, Flavour flavour, PathEnd end);
+Block& translate(CodeCache& cache, std::span<const PathStep> path, Flavour flavour, PathEnd end,
+                 const HookSet& hooks = {});
 
 } // namespace rdb::engine

@@ -84,7 +84,7 @@ Translator::Next Translator::advance(Stop& stop) {
   uint64_t remaining = run_target_ - executed_;
   if (must_step_ || at_stop || options_.step_only || !watches_.empty() || remaining <= kSlack) {
     pending_link_ = 0;
-    bool single = options_.step_only || !watches_.empty();
+    bool single = options_.step_only || options_.log_stores || !watches_.empty();
     return step(stop, single ? 1 : std::max<uint64_t>(remaining, 1));
   }
   first_ = false;
@@ -171,6 +171,23 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
       number = state_.exit_number;
       continue;
     }
+    case ExitKind::hook: {
+      regs.rip = exit.target;
+      if (hooked_at_ != executed_ || hooked_pc_ != exit.target) {
+        hooked_at_ = executed_;
+        hooked_pc_ = exit.target;
+        hook_(hook_context_, exit.target);
+        // The code from here on may be another now.
+        if (exit.block->dead) return Next::go_on;
+      }
+      enter(exit.resume, without_bias(state_.budget) - exit.owed, -exit.owed);
+      number = state_.exit_number;
+      continue;
+    }
+    case ExitKind::step:
+      regs.rip = exit.target;
+      must_step_ = true;
+      return Next::go_on;
     case ExitKind::system_call:
       regs.rip = exit.target;
       if (quick_done_) {
@@ -189,6 +206,7 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
       return Next::stop;
     case ExitKind::emulated:
       regs.rip = exit.target;
+      if (options_.log_stores) log_stores_of(*exit.instruction);
       return emulate(stop, *exit.instruction);
     case ExitKind::invalid:
       regs.rip = exit.target;
@@ -225,7 +243,7 @@ Block& Translator::make(Flavour flavour, std::span<const PathStep> path, PathEnd
     }
   }
   statistics_.translated += path.size();
-  return translate(cache_, path, flavour, end);
+  return translate(cache_, path, flavour, end, hooks_);
 }
 
 Translator::Next Translator::step(Stop& stop, uint64_t most) {
@@ -239,6 +257,10 @@ Translator::Next Translator::step(Stop& stop, uint64_t most) {
       stop.reason = StopReason::access;
       return Next::stop;
     }
+  }
+  if (options_.log_stores) {
+    find_basic(memory_, stops_, pc, 1, path_);
+    log_stores_of(path_.steps[0].instruction);
   }
   first_ = false;
   must_step_ = false;
@@ -340,6 +362,14 @@ Translator::Next Translator::record_trace(Stop& stop) {
 void Translator::add_stop(GuestAddr address) {
   stops_.insert(address.value);
   cache_.invalidate(address.value, address.value + 1);
+}
+
+void Translator::add_hook(GuestAddr address) {
+  if (hooks_.insert(address.value).second) cache_.invalidate(address.value, address.value + 1);
+}
+
+void Translator::remove_hook(GuestAddr address) {
+  if (hooks_.erase(address.value) != 0) cache_.invalidate(address.value, address.value + 1);
 }
 
 void Translator::remove_stop(GuestAddr address) {

@@ -6,6 +6,7 @@
 
 #include "rdbtool/engine/code_cache.h"
 #include "rdbtool/engine/path.h"
+#include "rdbtool/engine/store_log.h"
 
 #include <atomic>
 #include <unordered_set>
@@ -18,6 +19,8 @@ struct TranslatorOptions {
   uint64_t table_place = 0; // below 2 GiB
   bool traces = true;
   bool step_only = false; // one instruction at a time: the oracle
+  // Keep what stores overwrite: see set_store_log(). Without traces.
+  bool log_stores = false;
 };
 
 class Translator final : public Engine {
@@ -45,6 +48,27 @@ public:
   // Another OS thread goes on with run(): the GS base is each one's own.
   void adopt_host_thread() { asm volatile("rdgsbase %0" : "=r"(loaded_gs_)); }
 
+  // Calls a function of the host before an instruction, every time it is executed, without leaving run().
+  // It finds the guest's exact state and clock, and must not change them.
+  using Hook = void (*)(void* context, uint64_t pc);
+  void set_hook(Hook function, void* context) {
+    hook_ = function;
+    hook_context_ = context;
+  }
+  void add_hook(GuestAddr address);
+  void remove_hook(GuestAddr address);
+
+  // With log_stores: where entries go from now on. It must have room for 8 entries per instruction that run()
+  // is allowed.
+  void set_store_log(std::span<StoreLogEntry> log);
+  StoreLogEntry* store_log_end() const; // behind the last entry
+
+  // The low halves of the first vector registers, as calls pass them.
+  void read_low_vectors(uint8_t (*to)[16], size_t count) const;
+  // One of them whole: 32 bytes, of which those that the CPU does not have are zero.
+  void read_vector(size_t index, std::byte* to) const;
+  void write_low_vectors(const uint8_t (*from)[16], size_t count);
+
   void set_step_only(bool on) { options_.step_only = on; }
 
   const State& state() const { return state_; }
@@ -69,6 +93,7 @@ private:
   Next store_emulated(Stop& stop, const Instruction& instruction, uint64_t address, const void* bytes,
                       size_t size);
   bool watched(const Instruction& instruction, Access& access);
+  void log_stores_of(const Instruction& instruction);
 
   // What is known about an address within translated code; null if nothing.
   const MapEntry* map_entry(uint64_t host_pc);
@@ -103,6 +128,12 @@ private:
   uint64_t fault_pc_ = 0;
   int fault_owed_ = 0;
   StopSet stops_;
+  HookSet hooks_;
+  Hook hook_ = nullptr;
+  void* hook_context_ = nullptr;
+  uint64_t hooked_at_ = UINT64_MAX; // the count at which it was last called
+  uint64_t hooked_pc_ = 0;
+  StoreLogEntry* log_end_ = nullptr;
   std::unordered_set<uint64_t> hot_;
   struct Watch {
     uint64_t begin, end;

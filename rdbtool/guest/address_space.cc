@@ -126,7 +126,8 @@ void AddressSpace::stale(uint64_t begin, uint64_t end) {
       code_pages_.erase(page);
     }
   }
-  if (code_changed_) code_changed_(GuestAddr(begin), end - begin);
+  for (const auto& tell : code_changed_)
+    tell(GuestAddr(begin), end - begin);
 }
 
 int64_t AddressSpace::mmap(uint64_t address, uint64_t length, int protection, int flags, int fd,
@@ -418,7 +419,8 @@ bool AddressSpace::release_code_page(GuestAddr address) {
   const Mapping* mapping = find(page);
   RDB_CHECK(mapping != nullptr);
   raw_syscall(SYS_mprotect, static_cast<int64_t>(page), kPage, host_protection(mapping->protection));
-  if (code_changed_) code_changed_(GuestAddr(page), kPage);
+  for (const auto& tell : code_changed_)
+    tell(GuestAddr(page), kPage);
   return true;
 }
 

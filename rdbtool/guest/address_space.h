@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 namespace rdb::guest {
 
@@ -43,7 +44,7 @@ public:
 
   // Told of every range whose translations are stale.
   void on_code_change(std::function<void(GuestAddr, uint64_t)> callback) {
-    code_changed_ = std::move(callback);
+    code_changed_.push_back(std::move(callback));
   }
 
   // The system calls, with the kernel's results (an address or -errno).
@@ -76,6 +77,7 @@ public:
   // A write to a page that is read-only only because it has translated code: makes it writable again, forgets
   // the translations, true.
   bool release_code_page(GuestAddr address);
+  bool has_code_pages() const { return !code_pages_.empty(); }
   // Makes all of them writable, before the kernel writes to guest memory. True if there were any.
   bool release_all_code_pages();
 
@@ -106,7 +108,7 @@ private:
   std::unordered_set<uint64_t> watched_pages_; // pages known to need nothing more
   std::array<PlainRange, 4> plain_ = {};
   size_t next_plain_ = 0;
-  std::function<void(GuestAddr, uint64_t)> code_changed_;
+  std::vector<std::function<void(GuestAddr, uint64_t)>> code_changed_;
   uint64_t brk_begin_ = 0;
   uint64_t brk_end_ = 0;
 };

@@ -57,6 +57,7 @@ constexpr size_t kSignalStack = 256 * 1024;
 engine::Translator* g_translator = nullptr;
 SignalReceiver* g_receiver = nullptr;
 const engine::State* g_state = nullptr;
+engine::Translator* g_second = nullptr;
 
 struct KernelAction {
   uint64_t handler; // a function, SIG_DFL or SIG_IGN
@@ -80,7 +81,8 @@ inline void in_host(void* context, Body body) {
   auto pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
   uint64_t fs;
   asm volatile("rdfsbase %0" : "=r"(fs));
-  bool in_cache = g_translator->owns(pc) || g_state->in_quick_call != 0;
+  bool in_cache =
+      g_translator->owns(pc) || g_state->in_quick_call != 0 || (g_second != nullptr && g_second->owns(pc));
   if (in_cache) asm volatile("wrfsbase %0" : : "r"(g_state->host_fs));
   body();
   if (in_cache) asm volatile("wrfsbase %0" : : "r"(fs));
@@ -129,6 +131,10 @@ void install_host_signals(engine::Translator& translator, SignalReceiver& receiv
   static const SignalStack stack; // of the first OS thread, for as long as the process lives
   for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS})
     set_action(signal, reinterpret_cast<uint64_t>(fault_handler), SA_SIGINFO | SA_ONSTACK, ~0ull);
+}
+
+void add_host_signals(engine::Translator& translator) {
+  g_second = &translator;
 }
 
 void set_disposition(int signal, Disposition disposition, uint64_t guest_flags) {

@@ -39,6 +39,9 @@ private:
 // Sets up this OS thread's signal stack, for good, and the handlers of the synchronous signals.
 void install_host_signals(engine::Translator& translator, SignalReceiver& receiver);
 
+// One more engine that runs guest code in this thread.
+void add_host_signals(engine::Translator& translator);
+
 // A synchronous signal in rdb's own code: says so and ends the process.
 [[noreturn]] void report_host_fault(int signal, const siginfo_t* info, const void* context, uint64_t guest_pc,
                                     uint64_t executed);

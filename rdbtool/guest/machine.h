@@ -37,6 +37,9 @@ struct SystemCall {
   SyscallArgs arguments = {};
 };
 
+// The call that a thread with these registers has just made.
+SystemCall call_in(const engine::Registers& registers);
+
 class Machine {
 public:
   explicit Machine(const MachineOptions& options);

@@ -10,7 +10,7 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <memory>
-#include <set>
+#include <unistd.h>
 
 namespace rdb::replay {
 namespace {
@@ -29,24 +29,26 @@ const Dwfl_Callbacks kCallbacks = {
 };
 
 struct Unwinder {
-  Replayer& replayer;
-  std::vector<BacktraceFrame> frames;
+  const engine::Registers& registers;
+  std::function<bool(uint64_t, uint64_t*)> read;
+  pid_t thread;
   size_t most;
   Dwfl* dwfl = nullptr;
+  std::vector<BacktraceFrame> frames = {};
 };
 
 pid_t next_thread(Dwfl*, void* argument, void** thread) {
   if (*thread != nullptr) return 0;
   *thread = argument;
-  return static_cast<Unwinder*>(argument)->replayer.thread().value;
+  return static_cast<Unwinder*>(argument)->thread;
 }
 
 bool read_word(Dwfl*, Dwarf_Addr address, Dwarf_Word* result, void* argument) {
-  return static_cast<Unwinder*>(argument)->replayer.space().read(GuestAddr(address), result, 8) == 8;
+  return static_cast<Unwinder*>(argument)->read(address, result);
 }
 
 bool initial_registers(Dwfl_Thread* thread, void* argument) {
-  const engine::Registers& regs = static_cast<Unwinder*>(argument)->replayer.registers();
+  const engine::Registers& regs = static_cast<Unwinder*>(argument)->registers;
   using namespace engine;
   static constexpr Gpr kDwarfOrder[16] = {RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP,
                                           R8,  R9,  R10, R11, R12, R13, R14, R15};
@@ -112,6 +114,13 @@ int on_frame(Dwfl_Frame* state, void* argument) {
   return unwinder.frames.size() < unwinder.most ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
+std::vector<BacktraceFrame> unwind(Unwinder& unwinder) {
+  if (dwfl_attach_state(unwinder.dwfl, nullptr, unwinder.thread, &kThreadCallbacks, &unwinder))
+    dwfl_getthread_frames(unwinder.dwfl, unwinder.thread, on_frame, &unwinder);
+  if (unwinder.frames.empty()) unwinder.frames.push_back({GuestAddr(unwinder.registers.rip), "", ""});
+  return unwinder.frames;
+}
+
 } // namespace
 
 std::vector<BacktraceFrame> backtrace(Replayer& replayer, size_t most) {
@@ -121,11 +130,30 @@ std::vector<BacktraceFrame> backtrace(Replayer& replayer, size_t most) {
   for (const MappedFile& file : replayer.mapped_files())
     dwfl_report_elf(dwfl.get(), file.path.c_str(), file.copy.c_str(), -1, file.begin.value, true);
   dwfl_report_end(dwfl.get(), nullptr, nullptr);
-  Unwinder unwinder{replayer, {}, most, dwfl.get()};
-  if (dwfl_attach_state(dwfl.get(), nullptr, replayer.thread().value, &kThreadCallbacks, &unwinder))
-    dwfl_getthread_frames(dwfl.get(), replayer.thread().value, on_frame, &unwinder);
-  if (unwinder.frames.empty()) unwinder.frames.push_back({GuestAddr(replayer.registers().rip), "", ""});
-  return unwinder.frames;
+  Unwinder unwinder{replayer.registers(),
+                    [&](uint64_t address, uint64_t* word) {
+                      return replayer.space().read(GuestAddr(address), word, 8) == 8;
+                    },
+                    replayer.thread().value, most, dwfl.get()};
+  return unwind(unwinder);
+}
+
+std::vector<BacktraceFrame> host_backtrace(const engine::Registers& registers,
+                                           const std::function<bool(uint64_t, uint64_t*)>& read,
+                                           size_t most) {
+  static const Dwfl_Callbacks callbacks = {
+      .find_elf = dwfl_linux_proc_find_elf,
+      .find_debuginfo = dwfl_standard_find_debuginfo,
+      .section_address = dwfl_offline_section_address,
+      .debuginfo_path = nullptr,
+  };
+  std::unique_ptr<Dwfl, void (*)(Dwfl*)> dwfl(dwfl_begin(&callbacks), dwfl_end);
+  if (!dwfl) return {};
+  dwfl_report_begin(dwfl.get());
+  dwfl_linux_proc_report(dwfl.get(), getpid());
+  dwfl_report_end(dwfl.get(), nullptr, nullptr);
+  Unwinder unwinder{registers, read, getpid(), most, dwfl.get()};
+  return unwind(unwinder);
 }
 
 std::string describe(const std::vector<BacktraceFrame>& frames) {

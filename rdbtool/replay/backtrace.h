@@ -5,6 +5,7 @@
 
 #include "rdbtool/replay/replayer.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,11 @@ struct BacktraceFrame {
 
 // The innermost frame first; at most `most`.
 std::vector<BacktraceFrame> backtrace(Replayer& replayer, size_t most = 64);
+
+// The same for this process itself: where code with these registers is, and who called it. `read` gives a
+// word of memory; false where there is none.
+std::vector<BacktraceFrame> host_backtrace(const engine::Registers& registers,
+                                           const std::function<bool(uint64_t, uint64_t*)>& read, size_t most);
 
 // One line a frame, as debuggers show them.
 std::string describe(const std::vector<BacktraceFrame>& frames);

@@ -17,13 +17,15 @@ public:
   virtual ~Observer() = default;
   // A mapping was made.
   virtual void mapped(Replayer&, const trace::MapInput&) {}
-  // The guest is about to execute the instruction at a stop address.
-  virtual void before(Replayer&, GuestAddr /*pc*/) {}
-  // It has executed the instruction at `pc` for which before() asked to be told, and is now elsewhere.
-  virtual bool wants_after(GuestAddr /*pc*/) { return false; }
-  virtual void after(Replayer&, GuestAddr /*pc*/) {}
+  // The guest is about to execute the instruction at a hook (Translator::add_hook).
+  virtual void hooked(Replayer&, GuestAddr /*pc*/) {}
+  // The guest has come to an input; the input is applied.
+  virtual void before_input(Replayer&, const trace::Input&) {}
+  virtual void after_input(Replayer&, const trace::Input&) {}
   // A fault in host code. True: it was dealt with.
   virtual bool host_fault(Replayer&, int /*signal*/, siginfo_t*, void* /*context*/) { return false; }
+  // A signal that does not come from an instruction, such as a timer's.
+  virtual void interrupted(Replayer&, int /*signal*/, void* /*context*/) {}
   virtual void ended(Replayer&) {}
 };
 

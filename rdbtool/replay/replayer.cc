@@ -67,7 +67,7 @@ std::optional<guest::Ending> Replayer::run(Time to) {
       return ending_;
     case Event::input:
     case Event::applied:
-    case Event::address: // play() tells the observer
+    case Event::address:
       break;
     case Event::access:
       bug("a stop that nobody asked for at {:#x}", registers().rip);
@@ -80,7 +80,11 @@ Replayer::Stretch Replayer::advance(Time to) {
     if (due_) {
       due_ = false;
       const trace::Input* input = std::exchange(held_, nullptr)->input;
+      for (Observer* observer : observers_)
+        observer->before_input(*this, *input);
       apply(*input);
+      for (Observer* observer : observers_)
+        observer->after_input(*this, *input);
       return {ending_ ? Event::ended : Event::applied, input};
     }
     const trace::Step* step = held_ != nullptr ? held_ : run_.next();
@@ -98,21 +102,15 @@ Replayer::Stretch Replayer::advance(Time to) {
   return {Event::ended, nullptr};
 }
 
-// Runs the guest; at a stop address the observer comes first. A run that begins at one has reached it by
-// other ways than running (after an input), so each is told once for a time.
-engine::Stop Replayer::play(uint64_t limit) {
-  if (observer_ == nullptr) return engine().run(limit);
-  GuestAddr pc(registers().rip);
-  if (translator().has_stop(pc) && observed_ != now().value) {
-    observed_ = now().value;
-    observer_->before(*this, pc);
-    if (observer_->wants_after(pc)) {
-      engine::Stop stop = engine().run(1);
-      if (stop.reason == engine::StopReason::limit) observer_->after(*this, pc);
-      return stop;
-    }
-  }
-  return engine().run(limit);
+void Replayer::add_observer(Observer& observer) {
+  observers_.push_back(&observer);
+  translator().set_hook(
+      [](void* self, uint64_t pc) {
+        auto& replayer = *static_cast<Replayer*>(self);
+        for (Observer* o : replayer.observers_)
+          o->hooked(replayer, GuestAddr(pc));
+      },
+      this);
 }
 
 // Lets the guest run up to the step's time, and sees that it comes to what the step's input answers.
@@ -126,7 +124,7 @@ Replayer::Event Replayer::play_to(const trace::Step& step) {
   uint64_t beyond = wants_instruction || wants_call ? kBeyondCall : 0;
   while (now() < step.until) {
     uint64_t left = step.until - now();
-    engine::Stop stop = play(left + std::min(beyond, UINT64_MAX - left));
+    engine::Stop stop = engine().run(left + std::min(beyond, UINT64_MAX - left));
     switch (stop.reason) {
     case engine::StopReason::limit:
     case engine::StopReason::interrupted:
@@ -211,7 +209,8 @@ void Replayer::apply(const trace::Input& input) {
   case trace::InputKind::kExit: {
     const auto& exit = input.as<trace::ExitInput>();
     ending_ = {exit.by_signal ? guest::Ending::Kind::signalled : guest::Ending::Kind::exited, exit.status};
-    if (observer_ != nullptr) observer_->ended(*this);
+    for (Observer* observer : observers_)
+      observer->ended(*this);
     return;
   }
   }
@@ -266,7 +265,8 @@ void Replayer::map(const trace::MapInput& map) {
   space().restore(mapping, fd);
   if (map.has_file && map.offset == 0)
     mapped_files_[mapping.begin] = {map.address, mapping.name, trace_.files().path_of(map.file)};
-  if (observer_ != nullptr) observer_->mapped(*this, map);
+  for (Observer* observer : observers_)
+    observer->mapped(*this, map);
 }
 
 std::vector<MappedFile> Replayer::mapped_files() const {
@@ -397,9 +397,15 @@ void Replayer::differ(const std::string& expected, const std::string& found) {
 }
 
 void Replayer::on_fault(int signal, siginfo_t* info, void* context) {
-  if (observer_ != nullptr && observer_->host_fault(*this, signal, info, context)) return;
+  for (Observer* observer : observers_)
+    if (observer->host_fault(*this, signal, info, context)) return;
   if (engine().handle_signal(signal, info, context)) return;
   guest::report_host_fault(signal, info, context, registers().rip, engine().executed());
+}
+
+void Replayer::on_asynchronous(int signal, siginfo_t*, void* context) {
+  for (Observer* observer : observers_)
+    observer->interrupted(*this, signal, context);
 }
 
 } // namespace rdb::replay

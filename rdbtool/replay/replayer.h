@@ -41,8 +41,8 @@ public:
   Replayer(const trace::TraceReader& trace, const trace::ProcessInfo& process, OutputSink* sink);
   ~Replayer() override;
 
-  // At most one; before run().
-  void set_observer(Observer* observer) { observer_ = observer; }
+  // Before run(); told in this order.
+  void add_observer(Observer& observer);
   OutputSink* sink() const { return sink_; }
   const trace::TraceReader& trace() const { return trace_; }
   // Every file whose beginning is mapped now.
@@ -79,7 +79,6 @@ public:
 
 private:
   Event play_to(const trace::Step& step);
-  engine::Stop play(uint64_t limit);
   void apply(const trace::Input& input);
   void start(const trace::StartInput& start);
   void start_thread(const trace::ThreadStartInput& start);
@@ -93,13 +92,12 @@ private:
   [[noreturn]] void differ(const std::string& expected, const std::string& found);
 
   void on_fault(int signal, siginfo_t* info, void* context) override;
-  void on_asynchronous(int, siginfo_t*, void*) override {}
+  void on_asynchronous(int signal, siginfo_t* info, void* context) override;
 
   const trace::TraceReader& trace_;
   trace::RunReader run_;
   OutputSink* sink_;
-  Observer* observer_ = nullptr;
-  uint64_t observed_ = UINT64_MAX; // the time at which before() was last called
+  std::vector<Observer*> observers_;
   ThreadId thread_;
   const trace::Step* held_ = nullptr; // the step that is not done yet
   bool due_ = false;                  // all of it but its input is

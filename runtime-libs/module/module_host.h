@@ -8,12 +8,14 @@
 extern "C" {
 #endif
 
-#define RDB_MODULE_HOST_VERSION 1
+#define RDB_MODULE_HOST_VERSION 2
 
 struct rdb_module_host {
   unsigned version;
   // Debug code called something that it must not do to its host (exit, fork ...). Does not return.
   void (*refuse)(const char* what);
+  // Where calls of the program's functions go, with the function's address in r11.
+  void* guest_call;
 };
 
 // Filled by rdb before any debug code runs.

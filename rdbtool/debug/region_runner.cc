@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/debug/region_runner.h"
+
+#include "rdbtool/base/error.h"
+#include "rdbtool/replay/backtrace.h"
+
+#include <algorithm>
+#include <cpuid.h>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <immintrin.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+namespace rdb::debug {
+namespace {
+
+constexpr int kTick = 50'000; // microseconds
+// Code that is not the module's own is given this many ticks to come back to it: it may hold a lock.
+constexpr uint64_t kPatience = 20;
+
+void write_fully(int fd, const char* bytes, size_t size) {
+  while (size > 0) {
+    ssize_t n = write(fd, bytes, size);
+    if (n <= 0) return;
+    bytes += n;
+    size -= static_cast<size_t>(n);
+  }
+}
+
+// The guest's x87 state is in the CPU all the time; its vector registers are saved already. Saving costs more
+// than everything else around a short region, so it is not done while x87 is in its initial state.
+class X87 {
+public:
+  explicit X87(bool has_flag) : has_flag_(has_flag) {
+    if (has_flag_ && !in_use()) return;
+    saved_ = true;
+    asm volatile("fxsave64 %0; fninit" : "=m"(image_));
+  }
+
+  ~X87() {
+    if (!saved_ && !in_use()) return;
+    if (!saved_) {
+      std::memset(image_, 0, sizeof image_);
+      const uint16_t control = 0x37F;
+      const uint32_t mxcsr = 0x1F80;
+      std::memcpy(image_, &control, 2);
+      std::memcpy(image_ + 24, &mxcsr, 4);
+    }
+    asm volatile("fxrstor64 %0"
+                 :
+                 : "m"(image_)
+                 : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+                   "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+  }
+  X87(const X87&) = delete;
+  X87& operator=(const X87&) = delete;
+
+private:
+  static bool in_use() {
+    uint32_t low, high;
+    asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
+    return low & 1;
+  }
+
+  alignas(16) std::byte image_[512];
+  bool has_flag_;
+  bool saved_ = false;
+};
+
+// The debug code's own frames; those of rdb around them are nobody's business.
+std::vector<replay::BacktraceFrame> backtrace_of(const Escape& escape) {
+  auto read = [&](uint64_t address, uint64_t* word) {
+    uint64_t offset = address - escape.stack_begin;
+    if (address < escape.stack_begin || offset + 8 > escape.stack.size()) return false;
+    std::memcpy(word, escape.stack.data() + offset, 8);
+    return true;
+  };
+  std::vector<replay::BacktraceFrame> frames = replay::host_backtrace(escape.registers, read, 32);
+  auto is_ours = [](const replay::BacktraceFrame& frame) {
+    return frame.function.starts_with("rdb::debug::");
+  };
+  while (frames.size() > 1 && is_ours(frames.front()))
+    frames.erase(frames.begin());
+  for (size_t i = 1; i < frames.size(); ++i)
+    if (is_ours(frames[i])) frames.resize(i);
+  return frames;
+}
+
+bool cpu_tells_use() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(0xD, 1, &a, &b, &c, &d) != 0 && (a & 4) != 0;
+}
+
+} // namespace
+
+RegionRunner::RegionRunner(const RunnerOptions& options) : options_(options), has_x87_flag_(cpu_tells_use()) {
+  int target = -1;
+  if (!options.output.empty()) {
+    target = open(options.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (target < 0) user_error("{}: {}", options.output, std::strerror(errno));
+  }
+  if (target < 0 && !options.prefix) return;
+  std::fflush(stdout);
+  // The replayed program's own output keeps going to the terminal.
+  terminal_ = target >= 0 ? target : fcntl(1, F_DUPFD_CLOEXEC, 100);
+  if (options.prefix) {
+    captured_ = memfd_create("rdb-output", MFD_CLOEXEC);
+    dup2(captured_, 1);
+  } else {
+    dup2(target, 1);
+  }
+}
+
+RegionRunner::~RegionRunner() = default;
+
+void RegionRunner::attach(replay::Replayer& replayer) {
+  if (replayer_ != nullptr) return;
+  replayer_ = &replayer;
+  nested_ = std::make_unique<NestedCalls>(replayer);
+  sigprocmask(SIG_SETMASK, nullptr, &mask_);
+  start_clock();
+}
+
+void RegionRunner::start_clock() {
+  if (options_.timeout <= 0) return;
+  guest::set_disposition(SIGALRM, guest::Disposition::received, SA_RESTART);
+  itimerval interval = {{0, kTick}, {0, kTick}};
+  setitimer(ITIMER_REAL, &interval, nullptr);
+}
+
+void RegionRunner::run(RegionCount& count, Code code, void* argument, void (*flush)()) {
+  ++count.hits;
+  X87 x87(has_x87_flag_);
+  uint64_t start = options_.timed ? __rdtsc() : 0;
+  Escape escape;
+  nested_->begin_region();
+  ++runs_;
+  if (sigsetjmp(escape.place, 0) == 0) {
+    set_escape(&escape);
+    try {
+      code(argument);
+    } catch (const std::exception& error) {
+      escape.reason = std::string("an exception left debug code: ") + error.what();
+    } catch (...) {
+      escape.reason = "an exception left debug code";
+    }
+  } else {
+    // Out of a signal handler, perhaps.
+    sigprocmask(SIG_SETMASK, &mask_, nullptr);
+  }
+  set_escape(nullptr);
+  nested_->end_region();
+  if (options_.timed) count.ticks += __rdtsc() - start;
+  if (flush != nullptr) flush();
+  if (captured_ >= 0) show_output(count);
+  if (!escape.reason.empty()) give_up_after(count, escape);
+}
+
+void RegionRunner::give_up_after(RegionCount& count, const Escape& escape) {
+  count.disabled = escape.reason;
+  std::fflush(stdout);
+  fmt::print(stderr, "rdb: {}: {}; this region is not run any more\n{}", count.place, escape.reason,
+             escape.registers.rip == 0 ? "" : replay::describe(backtrace_of(escape)));
+}
+
+void RegionRunner::show_output(const RegionCount& count) {
+  std::fflush(stdout);
+  off_t size = lseek(captured_, 0, SEEK_END);
+  if (size <= 0) return;
+  std::string text(static_cast<size_t>(size), '\0');
+  ssize_t n = pread(captured_, text.data(), text.size(), 0);
+  text.resize(n > 0 ? static_cast<size_t>(n) : 0);
+  if (ftruncate(captured_, 0) != 0 || lseek(captured_, 0, SEEK_SET) != 0)
+    bug("cannot empty the output buffer");
+  std::string result;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    result += fmt::format("[{} {} {}] ", replayer_->now().value, replayer_->thread().value, count.place);
+    result.append(text, at, end - at);
+    at = end;
+  }
+  if (result.back() != '\n') result += '\n';
+  write_fully(terminal_, result.data(), result.size());
+}
+
+bool RegionRunner::host_fault(int signal, siginfo_t* info, void* context) {
+  if (!can_escape()) return false;
+  // Guest code that runs in a nested call is the engine's to explain.
+  if (nested_->handle_signal(signal, info, context)) return true;
+  if (nested_->redirect(signal, info, context)) return true;
+  auto* gregs = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  auto address = reinterpret_cast<uint64_t>(info->si_addr);
+  auto sp = static_cast<uint64_t>(gregs[REG_RSP]);
+  constexpr uint64_t kNear = 1u << 16;
+  if (signal == SIGSEGV && address < sp + kNear && address + kNear > sp)
+    give_up("debug code overflowed its stack", context);
+  give_up(fmt::format("debug code crashed with signal {} ({}, address {})", signal, strsignal(signal),
+                      info->si_addr),
+          context);
+}
+
+void RegionRunner::tick(void* context) {
+  if (!can_escape()) return;
+  if (ticked_run_ != runs_) {
+    ticked_run_ = runs_;
+    ticks_in_run_ = 0;
+    return;
+  }
+  auto allowed = static_cast<uint64_t>(options_.timeout * 1e6 / kTick);
+  if (++ticks_in_run_ < allowed) return;
+  if (nested_->interrupt(context)) return;
+  auto pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  if (!in_module(pc) && ticks_in_run_ < allowed + kPatience) return;
+  give_up(fmt::format("debug code did not end within {} s (--region-timeout)", options_.timeout), context);
+}
+
+} // namespace rdb::debug

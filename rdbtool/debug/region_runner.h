@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Calls debug code from inside a replay: with a floating point unit of its own, a way out when it misbehaves,
+// its calls into the guest undone, and its output in place.
+#pragma once
+
+#include "rdbtool/debug/nested_call.h"
+#include "rdbtool/debug/refusal.h"
+#include "rdbtool/replay/replayer.h"
+
+#include <memory>
+#include <string>
+
+namespace rdb::debug {
+
+// What has become of a region, or of another piece of debug code.
+struct RegionCount {
+  std::string place; // file:line
+  uint64_t hits = 0;
+  uint64_t ticks = 0;   // of the CPU's clock, if they are counted
+  uint64_t skipped = 0; // an argument was unavailable
+  std::string disabled; // why it does not run any more
+};
+
+struct RunnerOptions {
+  bool prefix = false; // time, thread, file:line before each line of debug output
+  std::string output;  // a file for debug output instead of standard output
+  bool timed = false;  // count ticks
+  double timeout = 10; // seconds until debug code is given up; 0: never
+};
+
+class RegionRunner {
+public:
+  explicit RegionRunner(const RunnerOptions& options);
+  ~RegionRunner();
+  RegionRunner(const RegionRunner&) = delete;
+  RegionRunner& operator=(const RegionRunner&) = delete;
+
+  // Before the first call: the replay that debug code is called in.
+  void attach(replay::Replayer& replayer);
+  NestedCalls& nested() { return *nested_; }
+
+  using Code = void (*)(void*);
+  // Runs debug code. If it has to be given up, `count.disabled` says why, and so does a message.
+  void run(RegionCount& count, Code code, void* argument, void (*flush)());
+
+  bool host_fault(int signal, siginfo_t* info, void* context);
+  // A tick of the clock that watches over debug code.
+  void tick(void* context);
+
+private:
+  void give_up_after(RegionCount& count, const Escape& escape);
+  void show_output(const RegionCount& count);
+  void start_clock();
+
+  RunnerOptions options_;
+  replay::Replayer* replayer_ = nullptr;
+  std::unique_ptr<NestedCalls> nested_;
+  bool has_x87_flag_ = false; // the CPU can tell whether x87 is in its initial state
+  uint64_t runs_ = 0;         // so far
+  uint64_t ticked_run_ = 0;   // the run that was seen at the last tick
+  uint64_t ticks_in_run_ = 0;
+  sigset_t mask_ = {};
+  int terminal_ = -1; // where debug output goes, while standard output is something else
+  int captured_ = -1; // where debug output is kept before it gets its prefix
+};
+
+} // namespace rdb::debug

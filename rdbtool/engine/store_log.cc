@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// There is no test for the log's end in translated code: whoever runs it sees to it that the log has room for
+// as many instructions as it lets the engine run.
+#include "rdbtool/engine/store_log.h"
+
+#include "rdbtool/base/error.h"
+#include "rdbtool/engine/block.h"
+#include "rdbtool/engine/operand.h"
+#include "rdbtool/engine/state.h"
+#include "rdbtool/engine/translator.h"
+
+#include <Zydis/Zydis.h>
+#include <algorithm>
+#include <cstddef>
+
+namespace rdb::engine {
+namespace {
+
+constexpr uint8_t kFsPrefix = 0x64;
+constexpr uint32_t kLargestStore = 64;
+
+void code(Emitter& emit, std::initializer_list<uint8_t> bytes) {
+  for (uint8_t b : bytes)
+    emit.byte(b);
+}
+
+void emit_address(Emitter& emit, const Instruction& instruction, const StoreForm& form) {
+  if (form.kind == StoreForm::Kind::stack) {
+    code(emit, {0x48, 0x8D, 0x4C, 0x24, static_cast<uint8_t>(-form.size)}); // lea rcx, [rsp - size]
+    return;
+  }
+  if (!emit.address_of_operand(RCX, instruction)) emit.mov_imm64(RCX, instruction.rip_target());
+}
+
+// rcx = the old bytes at [rcx].
+void emit_load_old(Emitter& emit, uint32_t size) {
+  switch (size) {
+  case 8:
+    code(emit, {0x48, 0x8B, 0x09}); // mov rcx, [rcx]
+    return;
+  case 4:
+    code(emit, {0x8B, 0x09}); // mov ecx, [rcx]
+    return;
+  case 2:
+    code(emit, {0x0F, 0xB7, 0x09}); // movzx ecx, word [rcx]
+    return;
+  default:
+    code(emit, {0x0F, 0xB6, 0x09}); // movzx ecx, byte [rcx]
+  }
+}
+
+uint32_t chunk_of(uint32_t left) {
+  return left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+}
+
+bool is_masked(const ZydisDecodedInstruction& instruction) {
+  switch (instruction.mnemonic) {
+  case ZYDIS_MNEMONIC_VMASKMOVPS:
+  case ZYDIS_MNEMONIC_VMASKMOVPD:
+  case ZYDIS_MNEMONIC_VPMASKMOVD:
+  case ZYDIS_MNEMONIC_VPMASKMOVQ:
+    return true;
+  default:
+    return instruction.avx.mask.mode == ZYDIS_MASK_MODE_MERGING ||
+           instruction.avx.mask.mode == ZYDIS_MASK_MODE_CONTROL;
+  }
+}
+
+} // namespace
+
+StoreForm store_form(const Instruction& instruction) {
+  ZydisDecoder decoder;
+  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+  ZydisDecodedInstruction zydis;
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+  if (!ZYAN_SUCCESS(
+          ZydisDecoderDecodeFull(&decoder, instruction.bytes, instruction.length, &zydis, operands)))
+    return {};
+  StoreForm form;
+  for (int i = 0; i < zydis.operand_count; ++i) {
+    const ZydisDecodedOperand& operand = operands[i];
+    if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN ||
+        !(operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+      continue;
+    uint32_t size = operand.size / 8u;
+    bool second = form.kind != StoreForm::Kind::none;
+    // A short displacement of EVEX is scaled.
+    bool scaled = zydis.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX && zydis.raw.modrm.mod == 1;
+    bool plain = !scaled && operand.mem.type == ZYDIS_MEMOP_TYPE_MEM && size > 0 && size <= kLargestStore;
+    if (second || !plain || is_masked(zydis)) return {StoreForm::Kind::host, 0};
+    if (operand.visibility == ZYDIS_OPERAND_VISIBILITY_EXPLICIT && instruction.modrm_offset != 0)
+      form = {StoreForm::Kind::operand, size};
+    else if (zydis.meta.category == ZYDIS_CATEGORY_PUSH || zydis.meta.category == ZYDIS_CATEGORY_CALL)
+      form = {StoreForm::Kind::stack, size};
+    else
+      return {StoreForm::Kind::host, 0};
+  }
+  return form;
+}
+
+void emit_store_log(Emitter& emit, State& state, const Instruction& instruction, const StoreForm& form,
+                    const std::function<void(uint8_t spill)>& map) {
+  emit.store(&state.spill_rcx, RCX);
+  map(kSpillRcx);
+  emit_address(emit, instruction, form);
+  emit.store(&state.spill_rax, RAX);
+  map(kSpillRcx | kSpillRax);
+  if (instruction.segment != 0 && form.kind == StoreForm::Kind::operand) {
+    uint8_t base = instruction.segment == kFsPrefix ? 0xC0 : 0xC8;
+    code(emit, {0xF3, 0x48, 0x0F, 0xAE, base}); // rdfsbase rax, rdgsbase rax
+    emit.lea_sum(RCX, RAX);
+  }
+  emit.load(RAX, &state.log_cursor);
+  uint32_t entry = 0;
+  for (uint32_t at = 0; at < form.size; ++entry) {
+    uint32_t size = chunk_of(form.size - at);
+    uint32_t place = entry * sizeof(StoreLogEntry);
+    code(emit, {0x48, 0x89, 0x88}); // mov [rax + place], rcx
+    emit.u32(place);
+    code(emit, {0xC7, 0x80}); // mov dword [rax + place + 8], size
+    emit.u32(place + offsetof(StoreLogEntry, size));
+    emit.u32(size);
+    emit_load_old(emit, size);
+    code(emit, {0x48, 0x89, 0x88}); // mov [rax + place + 16], rcx
+    emit.u32(place + offsetof(StoreLogEntry, old));
+    at += size;
+    if (at == form.size) continue;
+    code(emit, {0x48, 0x8B, 0x88}); // mov rcx, [rax + place]
+    emit.u32(place);
+    emit.lea_offset(RCX, static_cast<int32_t>(size));
+  }
+  emit.lea_offset(RAX, static_cast<int32_t>(entry * sizeof(StoreLogEntry)));
+  emit.store(&state.log_cursor, RAX);
+  emit.load(RAX, &state.spill_rax);
+  map(kSpillRcx);
+  emit.load(RCX, &state.spill_rcx);
+  map(kSpillNone);
+}
+
+void Translator::set_store_log(std::span<StoreLogEntry> log) {
+  state_.log_cursor = reinterpret_cast<uint64_t>(log.data());
+  log_end_ = log.data() + log.size();
+}
+
+StoreLogEntry* Translator::store_log_end() const {
+  return reinterpret_cast<StoreLogEntry*>(state_.log_cursor);
+}
+
+// What the host has to log, because no short sequence of instructions could.
+void Translator::log_stores_of(const Instruction& instruction) {
+  std::vector<std::byte> bytes;
+  auto log = [&](uint64_t address, size_t size) {
+    bytes.resize(size);
+    size = memory_.read(GuestAddr(address), bytes.data(), size);
+    auto* entry = reinterpret_cast<StoreLogEntry*>(state_.log_cursor);
+    if (static_cast<size_t>(log_end_ - entry) < size / 8 + 4) limit("an undo log of more than its size");
+    for (size_t at = 0; at < size; ++entry) {
+      uint32_t part = chunk_of(static_cast<uint32_t>(std::min<size_t>(size - at, 8)));
+      *entry = {address + at, part, 0, 0};
+      std::memcpy(&entry->old, bytes.data() + at, part);
+      at += part;
+    }
+    state_.log_cursor = reinterpret_cast<uint64_t>(entry);
+  };
+  // The extended state's size is not in its operand.
+  if (instruction.kind == Kind::emulated && instruction.memory) {
+    log(operand_address(instruction, state_.registers), cpu().xsave_size);
+    return;
+  }
+  for (const MemoryAccess& access : memory_accesses(instruction, state_.registers))
+    if (access.write) log(access.address, access.size);
+}
+
+} // namespace rdb::engine

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Calls of the program's functions. rdb-clang has the module put the function's address into
+// __rdb_guest_target and call __rdb_guest_call, which hands both over to rdb; every other register is as the
+// caller left it, so that the arguments arrive whatever they are.
+#include "runtime-libs/module/module_host.h"
+
+#include <stddef.h>
+
+__attribute__((visibility("hidden"))) void* __rdb_guest_target;
+
+_Static_assert(offsetof(struct rdb_module_host, guest_call) == 16, "used below");
+
+__asm__(".text\n"
+        ".globl __rdb_guest_call\n"
+        ".hidden __rdb_guest_call\n"
+        ".type __rdb_guest_call, @function\n"
+        "__rdb_guest_call:\n"
+        "  mov __rdb_module_host@GOTPCREL(%rip), %r11\n"
+        "  mov (%r11), %r11\n"
+        "  push 16(%r11)\n"
+        "  mov __rdb_guest_target(%rip), %r11\n"
+        "  ret\n"
+        ".size __rdb_guest_call, .-__rdb_guest_call\n");
