@@ -3,6 +3,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/guest_ending.h"
+#include "rdbtool/debug/event_trace.h"
 #include "rdbtool/debug/regions.h"
 #include "rdbtool/replay/backtrace.h"
 #include "rdbtool/replay/replayer.h"
@@ -27,6 +28,8 @@ struct ReplayOptions {
   std::vector<std::string> modules;
   debug::RegionOptions regions;
   debug::RunnerOptions runner;
+  debug::TraceOptions events;
+  std::string syscalls; // "true", or names
 };
 
 class Terminal final : public replay::OutputSink {
@@ -44,6 +47,8 @@ public:
       size -= static_cast<size_t>(n);
     }
   }
+
+  int event_fd() const { return error_; }
 
 private:
   int out_;
@@ -111,10 +116,18 @@ int run_replay(const ReplayOptions& options) {
   replay::Replayer replayer(trace, trace.processes().front(), options.quiet ? nullptr : &terminal);
   regions.check_selection();
   if (has_bundle) replayer.add_observer(regions);
+  debug::Events events;
+  std::optional<debug::EventTrace> event_trace;
+  if (options.events.any()) {
+    event_trace.emplace(options.events, events, replayer, terminal.event_fd());
+    replayer.add_observer(events);
+  }
   Clock clock;
   std::optional<guest::Ending> ending = replayer.run(Time(options.to));
   for (const std::string& path : regions.unused())
     fmt::print(stderr, "rdb: {} was not used: the recording has no such program or library\n", path);
+  for (const std::string& name : events.unmatched())
+    fmt::print(stderr, "rdb: nothing in the recording is called {}\n", name);
   if (options.stats) print_stats(regions, clock.ns_per_tick());
   if (ending && ending->kind == guest::Ending::Kind::signalled) {
     fmt::print(stderr, "rdb: the program died of {} at time {}, thread {}\n{}", describe(*ending),
@@ -153,11 +166,22 @@ Action setup_replay(CLI::App& app) {
   app.add_option("--from", options->regions.from, "Run regions from this time on");
   app.add_option("--until", options->regions.to, "Run regions up to this time");
   app.add_option("--max-hits", options->regions.max_hits, "Run each region at most this often");
+  // A flag, so that the trace's name behind it is not taken for its value.
+  app.add_flag("--trace-syscalls", options->syscalls,
+               "Show every system call, or those named: --trace-syscalls=write,read");
+  app.add_option("--trace-calls", options->events.calls,
+                 "Show calls of the functions whose name matches this pattern, and what they return")
+      ->allow_extra_args(false);
+  app.add_option("--watch", options->events.watches,
+                 "Show every write to a variable (NAME, file.c:NAME) or to ADDRESS[,SIZE]")
+      ->allow_extra_args(false);
   app.add_option("--region-timeout", options->runner.timeout,
                  "Seconds after which a region that does not end is given up (10; 0: never)");
   app.add_flag("--stats", options->stats, "Print hits and time of each region at the end");
   return [options] {
     options->runner.timed = options->stats;
+    if (!options->syscalls.empty())
+      options->events.syscalls = options->syscalls == "true" ? "" : options->syscalls;
     try {
       return run_replay(*options);
     } catch (const replay::Divergence& difference) {

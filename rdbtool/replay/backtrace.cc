@@ -34,6 +34,7 @@ struct Unwinder {
   pid_t thread;
   size_t most;
   Dwfl* dwfl = nullptr;
+  bool attached = false;
   std::vector<BacktraceFrame> frames = {};
 };
 
@@ -94,15 +95,11 @@ std::string source_line(Dwfl_Module* module, Dwarf_Addr pc) {
   return "";
 }
 
-int on_frame(Dwfl_Frame* state, void* argument) {
-  auto& unwinder = *static_cast<Unwinder*>(argument);
-  Dwarf_Addr pc;
-  bool exact; // false: a return address, so the call is before it
-  if (!dwfl_frame_pc(state, &pc, &exact)) return DWARF_CB_ABORT;
+// The frame of an instruction at `pc`; `look_at` is within it.
+BacktraceFrame frame_of(Dwfl* dwfl, Dwarf_Addr pc, Dwarf_Addr look_at) {
   BacktraceFrame frame;
   frame.pc = GuestAddr(pc);
-  Dwarf_Addr look_at = exact ? pc : pc - 1;
-  if (Dwfl_Module* module = dwfl_addrmodule(unwinder.dwfl, look_at)) {
+  if (Dwfl_Module* module = dwfl_addrmodule(dwfl, look_at)) {
     if (const char* name = dwfl_module_addrname(module, look_at)) frame.function = demangled(name);
     frame.place = source_line(module, look_at);
     if (frame.place.empty())
@@ -110,32 +107,82 @@ int on_frame(Dwfl_Frame* state, void* argument) {
               dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr))
         frame.place = base_name(name);
   }
-  unwinder.frames.push_back(std::move(frame));
+  return frame;
+}
+
+int on_frame(Dwfl_Frame* state, void* argument) {
+  auto& unwinder = *static_cast<Unwinder*>(argument);
+  Dwarf_Addr pc;
+  bool exact; // false: a return address, so the call is before it
+  if (!dwfl_frame_pc(state, &pc, &exact)) return DWARF_CB_ABORT;
+  unwinder.frames.push_back(frame_of(unwinder.dwfl, pc, exact ? pc : pc - 1));
   return unwinder.frames.size() < unwinder.most ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
 std::vector<BacktraceFrame> unwind(Unwinder& unwinder) {
-  if (dwfl_attach_state(unwinder.dwfl, nullptr, unwinder.thread, &kThreadCallbacks, &unwinder))
+  unwinder.frames.clear();
+  // The process's number is no thread's: threads are asked for by their own.
+  if (unwinder.attached || dwfl_attach_state(unwinder.dwfl, nullptr, 1, &kThreadCallbacks, &unwinder)) {
+    unwinder.attached = true;
     dwfl_getthread_frames(unwinder.dwfl, unwinder.thread, on_frame, &unwinder);
+  }
   if (unwinder.frames.empty()) unwinder.frames.push_back({GuestAddr(unwinder.registers.rip), "", ""});
   return unwinder.frames;
 }
 
 } // namespace
 
+struct Backtracer::Files {
+  std::unique_ptr<Dwfl, void (*)(Dwfl*)> dwfl{dwfl_begin(&kCallbacks), dwfl_end};
+  std::vector<uint64_t> begins; // of what is mapped
+  std::unique_ptr<Unwinder> unwinder;
+};
+
+Backtracer::Backtracer(Replayer& replayer) : replayer_(replayer) {}
+
+Backtracer::~Backtracer() = default;
+
+Backtracer::Files& Backtracer::files() {
+  std::vector<uint64_t> begins;
+  std::vector<MappedFile> mapped = replayer_.mapped_files();
+  begins.reserve(mapped.size());
+  for (const MappedFile& file : mapped)
+    begins.push_back(file.begin.value);
+  if (files_ && files_->begins == begins) return *files_;
+  known_.clear();
+  files_ = std::make_unique<Files>();
+  files_->begins = std::move(begins);
+  Dwfl* dwfl = files_->dwfl.get();
+  dwfl_report_begin(dwfl);
+  for (const MappedFile& file : mapped)
+    dwfl_report_elf(dwfl, file.path.c_str(), file.copy.c_str(), -1, file.begin.value, true);
+  dwfl_report_end(dwfl, nullptr, nullptr);
+  return *files_;
+}
+
+std::vector<BacktraceFrame> Backtracer::frames(size_t most) {
+  Files& known = files();
+  auto read = [this](uint64_t address, uint64_t* word) {
+    return replayer_.space().read(GuestAddr(address), word, 8) == 8;
+  };
+  if (!known.unwinder) {
+    known.unwinder.reset(
+        new Unwinder{replayer_.registers(), read, replayer_.thread().value, most, known.dwfl.get()});
+  }
+  known.unwinder->thread = replayer_.thread().value;
+  known.unwinder->most = most;
+  return unwind(*known.unwinder);
+}
+
+const BacktraceFrame& Backtracer::at(GuestAddr pc) {
+  Files& known = files();
+  auto [place, fresh] = known_.try_emplace(pc.value);
+  if (fresh) place->second = frame_of(known.dwfl.get(), pc.value, pc.value);
+  return place->second;
+}
+
 std::vector<BacktraceFrame> backtrace(Replayer& replayer, size_t most) {
-  std::unique_ptr<Dwfl, void (*)(Dwfl*)> dwfl(dwfl_begin(&kCallbacks), dwfl_end);
-  if (!dwfl) return {};
-  dwfl_report_begin(dwfl.get());
-  for (const MappedFile& file : replayer.mapped_files())
-    dwfl_report_elf(dwfl.get(), file.path.c_str(), file.copy.c_str(), -1, file.begin.value, true);
-  dwfl_report_end(dwfl.get(), nullptr, nullptr);
-  Unwinder unwinder{replayer.registers(),
-                    [&](uint64_t address, uint64_t* word) {
-                      return replayer.space().read(GuestAddr(address), word, 8) == 8;
-                    },
-                    replayer.thread().value, most, dwfl.get()};
-  return unwind(unwinder);
+  return Backtracer(replayer).frames(most);
 }
 
 std::vector<BacktraceFrame> host_backtrace(const engine::Registers& registers,

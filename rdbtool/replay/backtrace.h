@@ -6,7 +6,9 @@
 #include "rdbtool/replay/replayer.h"
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace rdb::replay {
@@ -15,6 +17,27 @@ struct BacktraceFrame {
   GuestAddr pc;
   std::string function; // demangled; empty if there is no symbol
   std::string place;    // "file.c:12", or the name of the file that the code is in; empty if unknown
+};
+
+// Keeps what it has read of the mapped files, for those who ask often.
+class Backtracer {
+public:
+  explicit Backtracer(Replayer& replayer);
+  ~Backtracer();
+  Backtracer(const Backtracer&) = delete;
+  Backtracer& operator=(const Backtracer&) = delete;
+
+  std::vector<BacktraceFrame> frames(size_t most);
+  // The function and line of an instruction.
+  const BacktraceFrame& at(GuestAddr pc);
+
+private:
+  struct Files;
+  Files& files();
+
+  Replayer& replayer_;
+  std::unique_ptr<Files> files_;
+  std::unordered_map<uint64_t, BacktraceFrame> known_;
 };
 
 // The innermost frame first; at most `most`.

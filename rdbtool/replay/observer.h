@@ -4,6 +4,7 @@
 #pragma once
 
 #include "rdbtool/base/types.h"
+#include "rdbtool/engine/engine.h"
 #include "rdbtool/trace/input.h"
 
 #include <csignal>
@@ -22,6 +23,9 @@ public:
   // The guest has come to an input; the input is applied.
   virtual void before_input(Replayer&, const trace::Input&) {}
   virtual void after_input(Replayer&, const trace::Input&) {}
+  // The guest is about to touch a watched range (Engine::add_watch). The observer may execute that one
+  // instruction.
+  virtual void accessed(Replayer&, const engine::Access&) {}
   // A fault in host code. True: it was dealt with.
   virtual bool host_fault(Replayer&, int /*signal*/, siginfo_t*, void* /*context*/) { return false; }
   // A signal that does not come from an instruction, such as a timer's.

@@ -70,7 +70,8 @@ std::optional<guest::Ending> Replayer::run(Time to) {
     case Event::address:
       break;
     case Event::access:
-      bug("a stop that nobody asked for at {:#x}", registers().rip);
+      for (Observer* observer : observers_)
+        observer->accessed(*this, access_);
     }
   }
 }
@@ -155,6 +156,7 @@ Replayer::Event Replayer::play_to(const trace::Step& step) {
     case engine::StopReason::address:
       return Event::address;
     case engine::StopReason::access:
+      access_ = stop.access;
       return Event::access;
     }
   }

@@ -98,6 +98,7 @@ private:
   trace::RunReader run_;
   OutputSink* sink_;
   std::vector<Observer*> observers_;
+  engine::Access access_; // the last that was stopped at
   ThreadId thread_;
   const trace::Step* held_ = nullptr; // the step that is not done yet
   bool due_ = false;                  // all of it but its input is

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""rdb replay shows what happens in a recording without any debug code: system calls, calls of functions, writes to
+variables. The recordings have hashes of memory and registers, which the replay checks: looking on changes nothing."""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+import harness
+
+LIST = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+struct node { int value; struct node *next; char name[8]; };
+static struct node *head;
+static int count;
+long long wide[2];
+double half(double x, const char *what) { return what[0] == 'h' ? x / 2 : x; }
+struct node *push(int value, const char *name) {
+  struct node *n = malloc(sizeof *n);
+  n->value = value;
+  n->next = head;
+  strcpy(n->name, name);
+  head = n;
+  count++;
+  return n;
+}
+int descend(int n) { return n == 0 ? 0 : 1 + descend(n - 1); }
+int main(void) {
+  push(1, "one");
+  push(-2, "two");
+  printf("%d %g %d\n", count, half(5, "half"), descend(2));
+  fflush(stdout);
+  if (read(0, &count, 3) != 3) return 9;
+  __builtin_memset(wide, 7, sizeof wide);
+  return count == 'a' + ('b' << 8) + ('c' << 16) ? 0 : 8;
+}
+"""
+
+THREADS = r"""
+#include <pthread.h>
+#include <stdio.h>
+int shared;
+static void *worker(void *step) { for (int i = 0; i < 3; i++) shared += *(int *)step; return 0; }
+int main(void) {
+  pthread_t threads[2];
+  int steps[2] = {1, 10};
+  for (int i = 0; i < 2; i++) { pthread_create(&threads[i], 0, worker, &steps[i]); pthread_join(threads[i], 0); }
+  printf("%d\n", shared);
+}
+"""
+
+CLASSES = r"""
+#include <cstdio>
+namespace shop {
+class Till {
+public:
+  void add(int amount) { total_ += amount; }
+  int total() const { return total_; }
+private:
+  int total_ = 0;
+};
+Till till;
+}
+int main() {
+  shop::till.add(3);
+  shop::till.add(4);
+  std::printf("%d\n", shop::till.total());
+}
+"""
+
+
+class Events(harness.TestCase):
+    def record(self, name, source, *flags, compiler="/usr/bin/gcc", stdin=b""):
+        self.write(name, source)
+        self.run_program([compiler, "-g", *flags, "-o", "prog", name], status=0)
+        self.write("input", stdin.decode())
+        self.run_program(["/bin/sh", "-c", f"{harness.rdb()} record --checksum -q -o trace -- ./prog <input"], status=0)
+
+    def lines(self, *options):
+        replayed = self.rdb("replay", *options, self.path("trace"))
+        self.assertEqual(replayed.status, 0, f"\n{replayed}")
+        self.out = replayed.out
+        # Times and threads are a run's own.
+        return [re.sub(r"^\[\d+ \d+\] ", "", line) for line in replayed.err.splitlines()]
+
+    def test_calls_with_arguments_and_results(self):
+        for flags in (["-O0"], ["-O1", "-fno-inline"]):
+            with self.subTest(flags):
+                self.run_program(["/bin/rm", "-rf", self.path("trace")])
+                self.record("list.c", LIST, *flags, stdin=b"abc")
+                found = [re.sub(r"0x[0-9a-f]+", "PTR", line).split("  (")[0]
+                         for line in self.lines("--trace-calls", "push", "--trace-calls", "half")]
+                self.assertEqual(found, ['push(value=1, name="one")', "push = PTR", 'push(value=-2, name="two")',
+                                         "push = PTR", 'half(x=5, what="half")', "half = 2.5"])
+                self.assertEqual(self.out, "2 2.5 2\n")
+
+    def test_recursion_is_indented_and_returns_are_matched(self):
+        self.record("list.c", LIST, "-O0", stdin=b"abc")
+        found = [line.split("  (")[0] for line in self.lines("--trace-calls", "desc*")]
+        self.assertEqual(found, ["descend(n=2)", "  descend(n=1)", "    descend(n=0)", "    descend = 0",
+                                 "  descend = 1", "descend = 2"])
+
+    def test_library_functions(self):
+        self.record("list.c", LIST, "-O0", stdin=b"abc")
+        self.assertIn("malloc()  (push at list.c:12)", self.lines("--trace-calls", "malloc"))
+
+    def test_writes_to_variables_by_instructions_and_system_calls(self):
+        self.record("list.c", LIST, "-O0", stdin=b"abc")
+        self.assertEqual(self.lines("--watch", "list.c:count"),
+                         ["list.c:count: 0 -> 1  (push at list.c:17)", "list.c:count: 1 -> 2  (push at list.c:17)",
+                          "list.c:count: 2 -> 6513249 (0x636261) by a system call  (main at list.c:26)"])
+
+    def test_wide_stores_and_addresses(self):
+        self.record("list.c", LIST, "-O2", stdin=b"abc")
+        wide = self.lines("--watch", "wide")
+        self.assertEqual(len(wide), 1)
+        self.assertRegex(wide[0], "^wide: 00 00( 00)+ -> 07 07( 07)+")
+
+    def test_system_calls(self):
+        self.record("list.c", LIST, "-O0", stdin=b"abc")
+        self.assertEqual([line for line in self.lines("--trace-syscalls=write,read") if "list.c" in line],
+                         [r'write(1, "2 2.5 2\n", 8) = 8  (main at list.c:25)',
+                          'read(0, "abc", 3) = 3  (main at list.c:26)'])
+        everything = self.lines("--trace-syscalls")
+        self.assertTrue(any(line.startswith("execve(") or line.startswith("brk(") for line in everything))
+
+    def test_threads(self):
+        self.record("threads.c", THREADS, "-O0", "-pthread")
+        changes = [re.search(r"(\d+)(?: \(\w+\))? -> (\d+)", line).groups() for line in self.lines("--watch", "shared")]
+        self.assertEqual(changes, [("0", "1"), ("1", "2"), ("2", "3"), ("3", "13"), ("13", "23"), ("23", "33")])
+        found = "\n".join(self.lines("--trace-syscalls"))
+        self.assertEqual(len(re.findall(r"thread \d+ starts", found)), 2)
+        self.assertEqual(len(re.findall(r"thread \d+ ends", found)), 2)
+
+    def test_names_of_cxx(self):
+        self.record("till.cc", CLASSES, "-O0", compiler="/usr/bin/g++")
+        found = [re.sub(r"this=0x[0-9a-f]+", "this", line).split("  (")[0]
+                 for line in self.lines("--trace-calls", "shop::Till::*")]
+        self.assertEqual(found[0], "shop::Till::add(int)(this, amount=3)")
+        self.assertIn("shop::Till::total() const = 7", found)
+        self.assertEqual([line.split("  (")[0] for line in self.lines("--watch", "shop::till")],
+                         ["shop::till: 0 -> 3", "shop::till: 3 -> 7"])
+
+    def test_what_does_not_exist_is_said(self):
+        self.record("list.c", LIST, "-O0", stdin=b"abc")
+        self.assertIn("rdb: nothing in the recording is called nowhere", self.lines("--watch", "nowhere"))
+        wrong = self.rdb("replay", "--trace-syscalls=wrte", self.path("trace"))
+        self.assertEqual(wrong.status, 2)
+        self.assertIn("no system call 'wrte'", wrong.err)
+
+
+if __name__ == "__main__":
+    harness.main()
