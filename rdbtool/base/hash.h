@@ -109,7 +109,7 @@ inline uint64_t xxh64(const void* data, size_t size, uint64_t seed = 0) {
 
 // For SyscallInput::hash: a few nanoseconds for a dozen words. Pairs of words are multiplied independently of
 // each other and the halves of the products folded together, so that every bit of a word reaches the result.
-inline uint64_t hash_words(const uint64_t* words, size_t count) {
+[[gnu::always_inline]] inline uint64_t hash_words(const uint64_t* words, size_t count) {
   uint64_t h = count * hash_detail::kPrime1;
   uint64_t key = hash_detail::kPrime3;
   for (size_t i = 0; i < count; i += 2) {

@@ -21,6 +21,7 @@ struct RecordOptions {
   std::string directory;
   ScheduleChoice schedule;
   bool checksum = false;
+  bool check_pages = false;
   bool quiet = false;
 };
 
@@ -53,6 +54,8 @@ Action setup_record(CLI::App& app) {
   take_schedule(app, options->schedule);
   app.add_flag("--checksum", options->checksum,
                "Record hashes of the whole state at intervals, checked on replay");
+  app.add_flag("--check-pages", options->check_pages,
+               "Stop if a system call changes memory that rdb does not expect it to change (slow)");
   app.add_flag("-q,--quiet", options->quiet, "Do not say at the end where the trace is");
   take_guest_command(app);
   return [options, &app] {
@@ -65,6 +68,7 @@ Action setup_record(CLI::App& app) {
     apply_schedule(app, options->schedule, session.process.machine);
     session.directory = options->directory;
     session.checksum_interval = options->checksum ? kChecksumInterval : 0;
+    session.check_pages = options->check_pages;
     return run_record(session, options->quiet);
   };
 }

@@ -298,15 +298,47 @@ std::optional<int64_t> AddressSpace::call(int64_t number, const std::array<uint6
 }
 
 void AddressSpace::restore(const Mapping& mapping, int fd) {
-  int flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE | (fd < 0 ? MAP_ANONYMOUS : 0);
-  int64_t result = raw_syscall(
-      SYS_mmap, static_cast<int64_t>(mapping.begin), static_cast<int64_t>(mapping.end - mapping.begin),
-      host_protection(mapping.protection), flags, fd, fd < 0 ? 0 : static_cast<int64_t>(mapping.offset));
-  if (result < 0)
-    limit("cannot map {:#x}-{:#x} again: {}", mapping.begin, mapping.end,
-          std::strerror(static_cast<int>(-result)));
+  uint64_t file_end = mapping.begin; // what the file covers
+  struct stat info;
+  if (fd >= 0 && fstat(fd, &info) == 0 && static_cast<uint64_t>(info.st_size) > mapping.offset)
+    file_end =
+        std::min(mapping.end, mapping.begin + page_up(static_cast<uint64_t>(info.st_size) - mapping.offset));
+  auto map = [&](uint64_t begin, uint64_t end, int flags, int file) {
+    if (begin == end) return;
+    int64_t result =
+        raw_syscall(SYS_mmap, static_cast<int64_t>(begin), static_cast<int64_t>(end - begin),
+                    host_protection(mapping.protection), MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE | flags,
+                    file, file < 0 ? 0 : static_cast<int64_t>(mapping.offset));
+    if (result < 0)
+      limit("cannot map {:#x}-{:#x} again: {}", begin, end, std::strerror(static_cast<int>(-result)));
+  };
+  map(mapping.begin, file_end, 0, fd);
+  map(file_end, mapping.end, MAP_ANONYMOUS, -1);
   insert(mapping);
   stale(mapping.begin, mapping.end);
+}
+
+size_t AddressSpace::change(GuestAddr to, const void* from, size_t size) {
+  size_t done = 0;
+  while (done < size) {
+    GuestAddr at = to + done;
+    const Mapping* mapping = find(at.value);
+    if (mapping == nullptr) break;
+    size_t part = std::min<size_t>(size - done, mapping->end - at.value);
+    const char* bytes = static_cast<const char*>(from) + done;
+    if (mapping->protection & PROT_WRITE) {
+      if (write(at, bytes, part) != part) break;
+    } else {
+      auto begin = static_cast<int64_t>(page_down(at.value));
+      auto length = static_cast<int64_t>(page_up(at.value + part)) - begin;
+      raw_syscall(SYS_mprotect, begin, length, PROT_READ | PROT_WRITE);
+      std::memcpy(at.ptr<void>(), bytes, part);
+      raw_syscall(SYS_mprotect, begin, length, host_protection(mapping->protection));
+      stale(page_down(at.value), page_up(at.value + part));
+    }
+    done += part;
+  }
+  return done;
 }
 
 void AddressSpace::set_brk(uint64_t begin) {

@@ -58,8 +58,11 @@ public:
   // The memory call with this number; nothing if it is not one of the above.
   std::optional<int64_t> call(int64_t number, const std::array<uint64_t, 6>& arguments);
   // For replay: a mapping exactly as it was recorded, with `fd` in place of the file that it had (-1:
-  // anonymous).
+  // anonymous). Behind the end of that file there are zeroes, since the original may have grown.
   void restore(const Mapping& mapping, int fd);
+  // For replay: a change of a mapped file, which reaches memory that the guest cannot write. The number of
+  // bytes done.
+  size_t change(GuestAddr to, const void* from, size_t size);
 
   void set_brk(uint64_t begin);
   uint64_t brk_begin() const { return brk_begin_; }

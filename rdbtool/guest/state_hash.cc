@@ -74,12 +74,4 @@ StateHash hash_state(Machine& machine) {
   return result;
 }
 
-uint64_t hash_call(const engine::Registers& registers) {
-  uint64_t words[18];
-  std::memcpy(words, registers.gpr, sizeof registers.gpr);
-  words[16] = registers.rip;
-  words[17] = registers.rflags;
-  return hash_words(words, 18);
-}
-
 } // namespace rdb::guest

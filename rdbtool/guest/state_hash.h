@@ -2,7 +2,10 @@
 // Hashes of a guest's state, to prove that two runs are the same run.
 #pragma once
 
+#include "rdbtool/base/hash.h"
 #include "rdbtool/guest/machine.h"
+
+#include <cstddef>
 
 namespace rdb::guest {
 
@@ -18,6 +21,9 @@ struct StateHash {
 StateHash hash_state(Machine& machine);
 
 // The words that every system call is checked by: number, arguments and all other general registers.
-uint64_t hash_call(const engine::Registers& registers);
+[[gnu::always_inline]] inline uint64_t hash_call(const engine::Registers& registers) {
+  static_assert(offsetof(engine::Registers, rip) == 128 && offsetof(engine::Registers, rflags) == 136);
+  return hash_words(reinterpret_cast<const uint64_t*>(&registers), 18);
+}
 
 } // namespace rdb::guest

@@ -10,48 +10,13 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 namespace rdb::record {
 namespace {
 
 using guest::kPage;
-
-bool is_write(int64_t number) {
-  switch (number) {
-  case SYS_write:
-  case SYS_writev:
-  case SYS_pwrite64:
-  case SYS_pwritev:
-  case SYS_pwritev2:
-  case SYS_sendto:
-  case SYS_sendmsg:
-    return true;
-  default:
-    return false;
-  }
-}
-
-// Calls after which every descriptor still means what it meant before.
-bool keeps_descriptors(int64_t number) {
-  switch (number) {
-  case SYS_read:
-  case SYS_pread64:
-  case SYS_readv:
-  case SYS_lseek:
-  case SYS_fstat:
-  case SYS_poll:
-  case SYS_clock_gettime:
-  case SYS_gettimeofday:
-  case SYS_futex:
-    return true;
-  default:
-    return is_write(number);
-  }
-}
 
 trace::InstructionOp op_of(engine::InputKind kind) {
   switch (kind) {
@@ -78,16 +43,7 @@ trace::InstructionOp op_of(engine::InputKind kind) {
 } // namespace
 
 Recorder::Recorder(trace::LogProducer& log, const RecorderOptions& options)
-    : log_(log), options_(options), next_checksum_(options.checksum_interval) {
-  for (int fd : {1, 2}) {
-    struct stat info;
-    if (fstat(fd, &info) != 0) continue;
-    // What goes to the null device was never seen, and a program may have other reasons to write there.
-    if (S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3)) continue;
-    stream_device_[fd] = info.st_dev;
-    stream_inode_[fd] = info.st_ino;
-  }
-}
+    : log_(log), options_(options), next_checksum_(options.checksum_interval) {}
 
 void Recorder::check(bool appended) {
   if (appended) return;
@@ -157,7 +113,6 @@ void Recorder::log_mapping(guest::Process& process, const guest::Mapping& mappin
 
 void Recorder::mapped(guest::Process& process, const guest::Mapping& mapping, int fd) {
   if (mapping.flags & MAP_SHARED) {
-    shared_files_ = true;
     for (const auto& [begin, other] : process.space().mappings()) {
       bool same_file = other.inode == mapping.inode && other.device == mapping.device;
       bool writable = (other.protection | mapping.protection) & PROT_WRITE;
@@ -168,68 +123,60 @@ void Recorder::mapped(guest::Process& process, const guest::Mapping& mapping, in
   log_mapping(process, mapping, fd);
 }
 
-void Recorder::refuse_changes_of_mapped_files(guest::Process& process, const guest::SystemCall& call) {
-  bool changes = is_write(call.number) || call.number == SYS_ftruncate || call.number == SYS_fallocate;
-  struct stat info;
-  if (!changes || fstat(static_cast<int>(call.arguments[0]), &info) != 0 || !S_ISREG(info.st_mode)) return;
-  for (const auto& [begin, mapping] : process.space().mappings())
-    if (mapping.inode == info.st_ino && mapping.device == info.st_dev)
-      limit("changing {} while it is mapped (time {})", mapping.name, process.now().value);
-}
-
-trace::OutputStream Recorder::stream_of(const guest::SystemCall& call) {
-  if (!is_write(call.number)) return trace::OutputStream::kNone;
-  auto fd = static_cast<int>(call.arguments[0]);
-  auto known = streams_.find(fd);
-  if (known != streams_.end()) return known->second;
-  trace::OutputStream stream = trace::OutputStream::kNone;
-  struct stat info;
-  if (fstat(fd, &info) == 0) {
-    for (int candidate : {1, 2}) {
-      if (info.st_ino == stream_inode_[candidate] && info.st_dev == stream_device_[candidate] &&
-          stream_inode_[candidate] != 0) {
-        stream = candidate == 1 ? trace::OutputStream::kStdout : trace::OutputStream::kStderr;
-        if (fd == candidate) break; // both may be the same file: its own number decides
-        if (fd == 2 && candidate == 1) continue;
-        break;
-      }
-    }
-  }
-  streams_[fd] = stream;
-  return stream;
-}
-
 int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, const CallShape& shape) {
-  int64_t result;
-  std::span<const MemoryWrite> writes;
-  if (shared_files_) refuse_changes_of_mapped_files(process, call);
   if (shape.call_class == CallClass::Refused) {
-    result = -shape.error;
-  } else {
-    SyscallArgs arguments = call.arguments;
-    bool redirect = needs_redirect(static_cast<uint64_t>(call.number));
-    guest::SpaceView view(process.space());
-    if (redirect) arguments = redirected(process).prepare(shape, call.arguments, view);
+    log_call(process, call, -shape.error, {});
+    return -shape.error;
+  }
+  SyscallArgs arguments = call.arguments;
+  bool redirect = needs_redirect(static_cast<uint64_t>(call.number));
+  guest::SpaceView view(process.space());
+  CallState& state = state_of(process);
+  if (redirect) arguments = state.redirected.prepare(shape, call.arguments, view);
+  int64_t result = state.passed_output.before(process, call, descriptors_, arguments);
+  if (result == 0) {
+    state.file_change.before(call, descriptors_, process.space());
+    // Other threads write to memory while the call is out.
+    bool check_pages = options_.check_pages && process.threads().size() == 1;
+    if (check_pages) page_check_.before(process.space());
     result = process.kernel_call(shape, arguments);
-    if (result == guest::kNotStarted) {
-      // The call is made again after the signal; on replay the signal comes at the same time as this attempt.
-      check(log_.append(process.current().id, process.now(),
-                        trace::SyscallInput{.number = static_cast<uint32_t>(call.number),
-                                            .result = guest::kNotStarted,
-                                            .hash = guest::hash_call(process.registers())}));
-      return result;
-    }
-    if (redirect) {
-      writes = redirected(process).finish(result);
-      for (const MemoryWrite& write : writes) {
-        size_t done = process.space().write(write.to, write.bytes, write.size);
-        if (done != write.size)
-          bug("{}: output to {:#x} could not be put there", shape.info->name, write.to.value);
-      }
+    if (check_pages && !state.file_change.possible()) page_check_.after(process.space(), shape.info->name);
+  }
+  if (result == guest::kNotStarted) {
+    // The call is made again after the signal; on replay the signal comes at the same time as this attempt.
+    check(log_.append(process.current().id, process.now(),
+                      trace::SyscallInput{.number = static_cast<uint32_t>(call.number),
+                                          .result = guest::kNotStarted,
+                                          .hash = guest::hash_call(process.registers())}));
+    return result;
+  }
+  std::span<const MemoryWrite> writes;
+  if (redirect) {
+    writes = state.redirected.finish(result);
+    for (const MemoryWrite& write : writes) {
+      size_t done = process.space().write(write.to, write.bytes, write.size);
+      if (done != write.size)
+        bug("{}: output to {:#x} could not be put there", shape.info->name, write.to.value);
     }
   }
   log_call(process, call, result, writes);
+  log_hidden_effects(process, call, result, state);
   return result;
+}
+
+// What a call did beside its result and its output: to memory by way of a mapped file, and to the terminal.
+void Recorder::log_hidden_effects(guest::Process& process, const guest::SystemCall& call, int64_t result,
+                                  CallState& state) {
+  for (const FileChange::Piece& piece : state.file_change.after(call, result, process.space())) {
+    trace::MemoryWrite write{piece.address, piece.bytes.data(), piece.bytes.size()};
+    check(log_.append(process.current().id, process.now(), trace::MemoryInput{}, &write, 1));
+  }
+  if (state.passed_output.stream() != trace::OutputStream::kNone) {
+    trace::OutputInput output;
+    output.stream = state.passed_output.stream();
+    output.bytes = state.passed_output.after(result);
+    if (!output.bytes.empty()) check(log_.append(process.current().id, process.now(), output));
+  }
 }
 
 void Recorder::called(guest::Process& process, const guest::SystemCall& call, int64_t result) {
@@ -252,13 +199,14 @@ void Recorder::log_call(guest::Process& process, const guest::SystemCall& call, 
   trace::SyscallInput input;
   input.number = static_cast<uint32_t>(call.number);
   input.result = result;
-  input.output = stream_of(call);
+  if (is_write(call.number))
+    input.output = descriptors_.facts(static_cast<int>(call.arguments[0]), process.space()).stream;
   input.hash = guest::hash_call(process.registers());
   writes_.clear();
   for (const MemoryWrite& write : writes)
     writes_.push_back({write.to, reinterpret_cast<const uint8_t*>(write.bytes), write.size});
   check(log_.append(process.current().id, process.now(), input, writes_.data(), writes_.size()));
-  if (!keeps_descriptors(call.number)) streams_.clear();
+  descriptors_.after_call(call.number);
 }
 
 void Recorder::reached_call(guest::Process& process) {
@@ -301,8 +249,8 @@ void Recorder::signalled(guest::Process& process, const guest::PendingSignal& si
   check(log_.append(process.current().id, process.now(), input));
 }
 
-RedirectedCall& Recorder::redirected(guest::Process& process) {
-  return scratch_.try_emplace(process.current().id).first->second.call;
+Recorder::CallState& Recorder::state_of(guest::Process& process) {
+  return calls_.try_emplace(process.current().id).first->second;
 }
 
 void Recorder::thread_started(guest::Process& process, const guest::Thread& created, uint64_t clone_flags) {
@@ -316,7 +264,7 @@ void Recorder::thread_started(guest::Process& process, const guest::Thread& crea
 
 void Recorder::thread_ended(guest::Process& process, int status) {
   check(log_.append(process.current().id, process.now(), trace::ThreadEndInput{status}));
-  scratch_.erase(process.current().id);
+  calls_.erase(process.current().id);
 }
 
 void Recorder::wrote(guest::Process& process, GuestAddr address, const void* bytes, size_t size) {

@@ -5,6 +5,10 @@
 
 #include "rdbtool/guest/process.h"
 #include "rdbtool/guest/syscalls/redirected_call.h"
+#include "rdbtool/record/descriptors.h"
+#include "rdbtool/record/mapped_files.h"
+#include "rdbtool/record/page_check.h"
+#include "rdbtool/record/passed_output.h"
 #include "rdbtool/trace/log_producer.h"
 
 #include <map>
@@ -14,6 +18,7 @@ namespace rdb::record {
 
 struct RecorderOptions {
   uint64_t checksum_interval = 0; // instructions between hashes of the whole state; 0: none
+  bool check_pages = false;       // look whether a call changes memory that the table does not say
 };
 
 class Recorder final : public guest::Outside {
@@ -43,30 +48,27 @@ private:
   void log_mapping(guest::Process& process, const guest::Mapping& mapping, int fd);
   void log_initial_memory(guest::Process& process);
   void checksum(guest::Process& process);
-  RedirectedCall& redirected(guest::Process& process);
-  // Replay has private copies of mapped files: what would change one behind the guest's back ends the
-  // recording.
-  void refuse_changes_of_mapped_files(guest::Process& process, const guest::SystemCall& call);
-  trace::OutputStream stream_of(const guest::SystemCall& call);
+  // What belongs to the call that a thread is in; several may be in calls at the same time.
+  struct CallState {
+    ScratchArena arena;
+    RedirectedCall redirected{arena};
+    FileChange file_change;
+    PassedOutput passed_output;
+  };
+  CallState& state_of(guest::Process& process);
+  void log_hidden_effects(guest::Process& process, const guest::SystemCall& call, int64_t result,
+                          CallState& state);
   // An append failed: the recording ends here, the program is told nothing and goes on no further.
   void check(bool appended);
 
   trace::LogProducer& log_;
   RecorderOptions options_;
-  // Several threads may be in calls at the same time.
-  struct Scratch {
-    ScratchArena arena;
-    RedirectedCall call{arena};
-  };
-  std::map<ThreadId, Scratch> scratch_;
-  uint64_t call_hash_ = 0;
+  std::map<ThreadId, CallState> calls_;
   uint64_t turn_begin_ = 0;
   uint64_t next_checksum_ = 0;
   std::vector<trace::MemoryWrite> writes_;
-  bool shared_files_ = false; // some file is mapped shared
-  uint64_t stream_device_[3] = {};
-  uint64_t stream_inode_[3] = {};
-  std::map<int, trace::OutputStream> streams_; // by descriptor, as long as no descriptor changes
+  Descriptors descriptors_;
+  PageCheck page_check_;
 };
 
 } // namespace rdb::record

@@ -63,7 +63,7 @@ trace::ProducerEnds hide_own_descriptors(trace::ProducerEnds ends, const std::se
     sigprocmask(SIG_SETMASK, &mask, nullptr);
     trace::LogProducer log;
     if (!log.attach(hide_own_descriptors(ends, inherited))) bug("cannot attach to the log");
-    Recorder recorder(log, {options.checksum_interval});
+    Recorder recorder(log, {options.checksum_interval, options.check_pages});
     guest::Process process(options.process, recorder);
     guest::Ending ending = process.run();
     status = ending.value;

@@ -12,6 +12,7 @@ struct SessionOptions {
   guest::ProcessOptions process;
   std::string directory;          // of the trace; empty: a new one in the trace root
   uint64_t checksum_interval = 0; // see RecorderOptions
+  bool check_pages = false;       // likewise
 };
 
 struct SessionResult {

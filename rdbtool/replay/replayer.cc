@@ -183,7 +183,7 @@ void Replayer::apply(const trace::Input& input) {
     instruction(input.as<trace::InstructionInput>());
     return;
   case trace::InputKind::kMemory:
-    write_all(input.writes);
+    change_all(input.writes);
     return;
   case trace::InputKind::kMap:
     map(input.as<trace::MapInput>());
@@ -287,6 +287,12 @@ void Replayer::write_all(std::span<const trace::MemoryWrite> writes) {
       differ(fmt::format("{} writable bytes at {:#x}", write.size, write.address.value),
              fmt::format("{}", done));
   }
+}
+
+void Replayer::change_all(std::span<const trace::MemoryWrite> writes) {
+  for (const trace::MemoryWrite& write : writes)
+    if (space().change(write.address, write.data, write.size) != write.size)
+      differ(fmt::format("memory at {:#x}", write.address.value), "none");
 }
 
 void Replayer::system_call(const trace::Input& input) {

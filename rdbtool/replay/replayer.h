@@ -89,6 +89,7 @@ private:
   void instruction(const trace::InstructionInput& input);
   void show_output(const trace::SyscallInput& input);
   void write_all(std::span<const trace::MemoryWrite> writes);
+  void change_all(std::span<const trace::MemoryWrite> writes);
   [[noreturn]] void differ(const std::string& expected, const std::string& found);
 
   void on_fault(int signal, siginfo_t* info, void* context) override;

@@ -93,11 +93,6 @@ class RecordReplay(harness.TestCase):
         self.assertIn("the recording ends at time", replayed.err)
         self.assertTrue(set(replayed.out) <= set("x\n"))
 
-    def test_a_file_changed_while_it_is_mapped_is_refused_by_name(self):
-        recorded = self.record([harness.target("sys_memory")], status=125)
-        self.assertIn("rdb: not supported: ", recorded.err)
-        self.assertIn("mapped", recorded.err)
-
     def test_bad_use(self):
         self.assertEqual(self.rdb("record").status, 2)
         self.assertEqual(self.rdb("record", "/does/not/exist").status, 2)

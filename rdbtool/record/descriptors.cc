@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/record/descriptors.h"
+
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+
+namespace rdb::record {
+namespace {
+
+// Calls after which every descriptor and every mapping still means what it meant before.
+bool keeps_descriptors(int64_t number) {
+  switch (number) {
+  case SYS_read:
+  case SYS_pread64:
+  case SYS_readv:
+  case SYS_lseek:
+  case SYS_fstat:
+  case SYS_poll:
+  case SYS_clock_gettime:
+  case SYS_gettimeofday:
+  case SYS_futex:
+  case SYS_rt_sigaction:
+  case SYS_rt_sigprocmask:
+  case SYS_rt_sigreturn:
+    return true;
+  default:
+    return is_write(number);
+  }
+}
+
+bool is_null_device(const struct stat& info) {
+  return S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3);
+}
+
+} // namespace
+
+bool is_write(int64_t number) {
+  switch (number) {
+  case SYS_write:
+  case SYS_writev:
+  case SYS_pwrite64:
+  case SYS_pwritev:
+  case SYS_pwritev2:
+  case SYS_sendto:
+  case SYS_sendmsg:
+    return true;
+  default:
+    return false;
+  }
+}
+
+Descriptors::Descriptors() {
+  for (int fd : {1, 2}) {
+    struct stat info;
+    // What goes to the null device was never seen, and a program may have other reasons to write there.
+    if (fstat(fd, &info) == 0 && !is_null_device(info)) standard_[fd] = {info.st_dev, info.st_ino};
+  }
+}
+
+// Both may be the same file: then its own number decides.
+trace::OutputStream Descriptors::stream_of(int fd, const struct stat& info) const {
+  auto is = [&](int standard) {
+    return standard_[standard].inode != 0 && standard_[standard].inode == info.st_ino &&
+           standard_[standard].device == info.st_dev;
+  };
+  if (fd == 2 && is(2)) return trace::OutputStream::kStderr;
+  if (is(1)) return trace::OutputStream::kStdout;
+  return is(2) ? trace::OutputStream::kStderr : trace::OutputStream::kNone;
+}
+
+Descriptors::Facts Descriptors::facts(int fd, const guest::AddressSpace& space) {
+  bool remember = fd >= 0 && static_cast<size_t>(fd) < kRemembered;
+  if (remember && remembered_[static_cast<size_t>(fd)].known) return remembered_[static_cast<size_t>(fd)];
+  Facts facts;
+  struct stat info;
+  if (fstat(fd, &info) != 0) return facts;
+  facts.known = true;
+  facts.stream = stream_of(fd, info);
+  for (const auto& [begin, mapping] : space.mappings())
+    facts.mapped |= mapping.inode == info.st_ino && mapping.device == info.st_dev && mapping.inode != 0;
+  if (remember) {
+    remembered_[static_cast<size_t>(fd)] = facts;
+    any_ = true;
+  }
+  return facts;
+}
+
+void Descriptors::after_call(int64_t number) {
+  if (!any_ || keeps_descriptors(number)) return;
+  remembered_ = {};
+  any_ = false;
+}
+
+} // namespace rdb::record

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the recorder must know about a descriptor that the guest writes to: whether replay is to show what
+// goes there, and whether it is a file that the guest has mapped. Asking the kernel costs more than a short
+// call itself, so the answers are kept as long as every descriptor means what it meant.
+#pragma once
+
+#include "rdbtool/guest/address_space.h"
+#include "rdbtool/trace/input.h"
+
+#include <array>
+#include <sys/stat.h>
+
+namespace rdb::record {
+
+// Whether the call takes bytes from memory and sends them to the descriptor in its first argument.
+bool is_write(int64_t number);
+
+class Descriptors {
+public:
+  // Notes what standard output and error are now.
+  Descriptors();
+
+  struct Facts {
+    bool known = false;
+    bool mapped = false; // a file of which some mapping exists
+    trace::OutputStream stream = trace::OutputStream::kNone;
+  };
+  Facts facts(int fd, const guest::AddressSpace& space);
+
+  // After a call: forgets everything unless all descriptors and mappings are sure to be what they were.
+  void after_call(int64_t number);
+
+  static constexpr size_t kRemembered = 256;
+  const std::array<Facts, kRemembered>& remembered() const { return remembered_; }
+
+private:
+  trace::OutputStream stream_of(int fd, const struct stat& info) const;
+
+  struct Identity {
+    uint64_t device = 0;
+    uint64_t inode = 0; // 0: not there, or not worth showing
+  };
+  Identity standard_[3];
+  std::array<Facts, kRemembered> remembered_ = {};
+  bool any_ = false;
+};
+
+} // namespace rdb::record

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/record/mapped_files.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace rdb::record {
+namespace {
+
+// How a call names the file that it changes.
+enum class Names : uint8_t { nothing, descriptor, path };
+
+struct Target {
+  Names names = Names::nothing;
+  uint8_t argument = 0;
+  int8_t directory = -1; // argument that holds the descriptor of the path's directory
+};
+
+Target target_of(const guest::SystemCall& call) {
+  const SyscallArgs& a = call.arguments;
+  switch (call.number) {
+  case SYS_ftruncate:
+  case SYS_fallocate:
+  case SYS_sendfile:
+    return {Names::descriptor, 0};
+  case SYS_splice:
+  case SYS_copy_file_range:
+    return {Names::descriptor, 2};
+  case SYS_truncate:
+  case SYS_creat:
+    return {Names::path, 0};
+  case SYS_open:
+    return a[1] & O_TRUNC ? Target{Names::path, 0} : Target{};
+  case SYS_openat:
+    return a[2] & O_TRUNC ? Target{Names::path, 1, 0} : Target{};
+  case SYS_ioctl: // FICLONE and FICLONERANGE write to the descriptor
+    return {Names::descriptor, 0};
+  default:
+    return is_write(call.number) ? Target{Names::descriptor, 0} : Target{};
+  }
+}
+
+// The argument that points to the offset at which the call writes.
+uint64_t offset_pointer(const guest::SystemCall& call) {
+  bool has = call.number == SYS_splice || call.number == SYS_copy_file_range;
+  return has ? call.arguments[3] : 0;
+}
+
+bool truncates(int64_t number) {
+  switch (number) {
+  case SYS_ftruncate:
+  case SYS_truncate:
+  case SYS_open:
+  case SYS_openat:
+  case SYS_creat:
+    return true;
+  default:
+    return false;
+  }
+}
+
+// The size that a truncating call has given the file.
+uint64_t size_now(const guest::SystemCall& call) {
+  bool named = call.number == SYS_ftruncate || call.number == SYS_truncate;
+  return named ? call.arguments[1] : 0;
+}
+
+bool is_mapped(const guest::AddressSpace& space, uint64_t device, uint64_t inode) {
+  return std::any_of(space.mappings().begin(), space.mappings().end(), [&](const auto& entry) {
+    return entry.second.inode == inode && entry.second.device == device && inode != 0;
+  });
+}
+
+} // namespace
+
+void FileChange::before(const guest::SystemCall& call, Descriptors& descriptors,
+                        const guest::AddressSpace& space) {
+  possible_ = false;
+  Target target = target_of(call);
+  if (target.names == Names::nothing) return;
+  struct stat info;
+  if (target.names == Names::descriptor) {
+    fd_ = static_cast<int>(call.arguments[target.argument]);
+    if (!descriptors.facts(fd_, space).mapped || fstat(fd_, &info) != 0) return;
+  } else {
+    fd_ = -1;
+    int directory = target.directory < 0
+                        ? AT_FDCWD
+                        : static_cast<int>(call.arguments[static_cast<size_t>(target.directory)]);
+    // The kernel reads the guest's path and finds out whether it can be read.
+    auto path = GuestAddr(call.arguments[target.argument]).ptr<const char>();
+    if (syscall(SYS_newfstatat, directory, path, &info, 0) != 0) return;
+  }
+  if (!S_ISREG(info.st_mode) || !is_mapped(space, info.st_dev, info.st_ino)) return;
+  possible_ = true;
+  device_ = info.st_dev;
+  inode_ = info.st_ino;
+  old_size_ = static_cast<uint64_t>(info.st_size);
+  old_offset_ = 0;
+  if (uint64_t pointer = offset_pointer(call)) {
+    // What cannot be read makes the call fail.
+    auto& readable = const_cast<guest::AddressSpace&>(space);
+    readable.read(GuestAddr(pointer), &old_offset_, sizeof old_offset_);
+  }
+}
+
+FileChange::Range FileChange::at_offset(uint64_t offset, uint64_t count) const {
+  return {offset, offset + count};
+}
+
+// The part of the file that `count` bytes went to.
+FileChange::Range FileChange::written(const guest::SystemCall& call, uint64_t count) const {
+  bool appends = fd_ >= 0 && fcntl(fd_, F_GETFL) & O_APPEND;
+  if (appends) return {old_size_, UINT64_MAX};
+  switch (call.number) {
+  case SYS_pwrite64:
+  case SYS_pwritev:
+    return at_offset(call.arguments[3], count);
+  case SYS_write:
+  case SYS_writev:
+  case SYS_sendfile:
+    break;
+  case SYS_splice:
+  case SYS_copy_file_range:
+    if (offset_pointer(call) != 0) return at_offset(old_offset_, count);
+    break;
+  default:
+    return {};
+  }
+  off_t end = lseek(fd_, 0, SEEK_CUR);
+  return end < 0 ? Range{} : at_offset(static_cast<uint64_t>(end) - count, count);
+}
+
+std::vector<FileChange::Piece> FileChange::after(const guest::SystemCall& call, int64_t result,
+                                                 guest::AddressSpace& space) const {
+  std::vector<Piece> pieces;
+  if (!possible_ || result < 0) return pieces;
+  Range range;
+  if (call.number == SYS_fallocate) {
+    if ((call.arguments[1] & ~uint64_t{FALLOC_FL_KEEP_SIZE}) == 0) return pieces; // room, and no change
+    range.end = guest::page_up(old_size_);
+  } else if (truncates(call.number)) {
+    range = {std::min(old_size_, size_now(call)), guest::page_up(old_size_)};
+  } else {
+    if (result == 0 && call.number != SYS_ioctl) return pieces;
+    range = written(call, static_cast<uint64_t>(result));
+  }
+  for (const auto& [key, mapping] : space.mappings()) {
+    if (mapping.inode != inode_ || mapping.device != device_) continue;
+    uint64_t size = mapping.end - mapping.begin;
+    uint64_t from = std::max(range.begin, mapping.offset);
+    uint64_t to = std::min(range.end, mapping.offset + size);
+    if (from >= to) continue;
+    Piece piece{GuestAddr(mapping.begin + (from - mapping.offset)), std::vector<uint8_t>(to - from)};
+    // What lies behind the new end of the file cannot be read, and is zero if the file ever grows again.
+    space.read(piece.address, piece.bytes.data(), piece.bytes.size());
+    pieces.push_back(std::move(piece));
+  }
+  return pieces;
+}
+
+} // namespace rdb::record

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A file that changes while the guest has it mapped changes guest memory too (LMDB and SQLite live on it).
+// Replay has private copies of mapped files, so such a change is logged: this finds out which memory a call
+// changed by way of a file.
+#pragma once
+
+#include "rdbtool/guest/address_space.h"
+#include "rdbtool/guest/machine.h"
+#include "rdbtool/record/descriptors.h"
+
+#include <vector>
+
+namespace rdb::record {
+
+class FileChange {
+public:
+  // Before the call is made: notes which mapped file it may change.
+  void before(const guest::SystemCall& call, Descriptors& descriptors, const guest::AddressSpace& space);
+
+  struct Piece {
+    GuestAddr address;
+    std::vector<uint8_t> bytes;
+  };
+  // After it: the guest memory that is different now, with what it holds.
+  std::vector<Piece> after(const guest::SystemCall& call, int64_t result, guest::AddressSpace& space) const;
+
+  bool possible() const { return possible_; }
+
+private:
+  struct Range {
+    uint64_t begin = 0;
+    uint64_t end = UINT64_MAX;
+  };
+  Range written(const guest::SystemCall& call, uint64_t count) const;
+  Range at_offset(uint64_t offset, uint64_t count) const;
+
+  bool possible_ = false;
+  int fd_ = -1; // what is written to; -1: named by a path
+  uint64_t device_ = 0;
+  uint64_t inode_ = 0;
+  uint64_t old_size_ = 0;
+  uint64_t old_offset_ = 0; // where a call that is given an offset in memory begins
+};
+
+} // namespace rdb::record
