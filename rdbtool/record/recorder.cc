@@ -43,7 +43,9 @@ trace::InstructionOp op_of(engine::InputKind kind) {
 } // namespace
 
 Recorder::Recorder(trace::LogProducer& log, const RecorderOptions& options)
-    : log_(log), options_(options), next_checksum_(options.checksum_interval) {}
+    : log_(log), options_(options), next_checksum_(options.checksum_interval) {
+  if (options.checksum_interval != 0) quick_.until = next_checksum_;
+}
 
 void Recorder::check(bool appended) {
   if (appended) return;
@@ -209,6 +211,14 @@ void Recorder::log_call(guest::Process& process, const guest::SystemCall& call, 
   descriptors_.after_call(call.number);
 }
 
+engine::QuickCall Recorder::quick_call(guest::Process& process) {
+  quick_.enabled = !options_.check_pages;
+  quick_.process = &process;
+  quick_.log = &log_;
+  quick_.descriptors = &descriptors_.remembered();
+  return record::quick_call(quick_);
+}
+
 void Recorder::reached_call(guest::Process& process) {
   if (options_.checksum_interval != 0 && process.now().value >= next_checksum_) checksum(process);
 }
@@ -218,6 +228,7 @@ void Recorder::checksum(guest::Process& process) {
   check(log_.append(process.current().id, process.now(),
                     trace::ChecksumInput{hash.memory, hash.registers, hash.pages}));
   next_checksum_ = process.now().value + options_.checksum_interval;
+  quick_.until = next_checksum_;
 }
 
 engine::Engine::InputResult Recorder::instruction(guest::Process& process, engine::InputKind kind) {

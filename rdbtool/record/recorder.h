@@ -9,6 +9,7 @@
 #include "rdbtool/record/mapped_files.h"
 #include "rdbtool/record/page_check.h"
 #include "rdbtool/record/passed_output.h"
+#include "rdbtool/record/quick_call.h"
 #include "rdbtool/trace/log_producer.h"
 
 #include <map>
@@ -40,7 +41,7 @@ public:
   void turn_ended(guest::Process& process) override;
   void ended(guest::Process& process, const guest::Ending& ending) override;
   void before_fork(guest::Process& process) override;
-  engine::QuickCall quick_call(guest::Process&) override { return {}; } // every call is logged
+  engine::QuickCall quick_call(guest::Process& process) override;
 
 private:
   void log_call(guest::Process& process, const guest::SystemCall& call, int64_t result,
@@ -69,6 +70,7 @@ private:
   std::vector<trace::MemoryWrite> writes_;
   Descriptors descriptors_;
   PageCheck page_check_;
+  QuickRecorder quick_;
 };
 
 } // namespace rdb::record
