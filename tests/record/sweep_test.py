@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The programs of the engine's sweep, recorded with checksums and replayed three times; and parts of Python's own test
+suite under record and replay. A fixed part by default, all with --full."""
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "engine"))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+import harness
+import sweep  # takes --full from the arguments
+
+DEFAULT = ["ls", "sort", "sed", "grep", "perl", "python3", "sqlite3_file", "cc1", "git_log", "openssl_sign", "xz", "tar_create",
+           "bash", "find", "cp", "dd"]
+PYTHON_TESTS = ["test_json", "test_re", "test_struct", "test_zlib", "test_math", "test_time"]
+PYTHON_DEFAULT = ["test_struct"]
+
+
+class RecordedSweep(harness.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.fixture = harness.tempfile.mkdtemp(prefix="rdb-sweep-")
+        cls.addClassCleanup(shutil.rmtree, cls.fixture, ignore_errors=True)
+        sweep.make_fixture(cls.fixture)
+        cls.compilers = {name: sweep.compiler(name) for name in ("cc1", "cc1plus")}
+
+    def check(self, argv, times=3, **how):
+        recorded = self.rdb("record", "--checksum", "-o", self.path("trace"), "--", *argv, cwd=self.path("work"), **how)
+        self.assertNotEqual(recorded.status, 125, f"\n{recorded}")
+        shutil.rmtree(self.path("work"))
+        for _ in range(times):
+            replayed = self.rdb("replay", "--no-module", self.path("trace"), text=how.get("text", True))
+            self.assertEqual(replayed.out, recorded.out, f"\n{replayed}")
+            self.assertEqual(replayed.status, recorded.status, f"\n{replayed}")
+
+    def check_program(self, name):
+        argv = [word.format(**self.compilers) if word.startswith("{cc1") else word for word in sweep.COMMANDS[name]]
+        if name in sweep.OPTIONAL and not os.path.exists(argv[0]):
+            self.skipTest(f"{argv[0] or name} is not installed")
+        shutil.copytree(self.fixture, self.path("work"), symlinks=True)
+        self.check(argv, stdin=sweep.STDIN.get(name, ""), text=False,
+                   env={"PATH": "/usr/bin:/bin", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null"})
+
+    def check_python(self, name):
+        find = "import test.support, os; print(os.path.dirname(test.__file__))"
+        if self.run_program(["/usr/bin/python3", "-c", find]).status != 0:
+            self.skipTest("libpython3-testsuite is not installed")
+        os.mkdir(self.path("work"))
+        self.check(["/usr/bin/python3", "-m", "unittest", "-q", f"test.{name}"], times=1, timeout=900)
+
+
+def add_tests():
+    for name in sweep.COMMANDS if sweep.FULL else DEFAULT:
+        setattr(RecordedSweep, f"test_{name}", lambda self, name=name: self.check_program(name))
+    for name in PYTHON_TESTS if sweep.FULL else PYTHON_DEFAULT:
+        setattr(RecordedSweep, f"test_python_{name}", lambda self, name=name: self.check_python(name))
+
+
+add_tests()
+
+if __name__ == "__main__":
+    harness.main()
