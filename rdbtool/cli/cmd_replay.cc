@@ -3,6 +3,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/guest_ending.h"
+#include "rdbtool/cli/trace_text.h"
 #include "rdbtool/debug/event_trace.h"
 #include "rdbtool/debug/regions.h"
 #include "rdbtool/replay/backtrace.h"
@@ -21,6 +22,7 @@ namespace {
 
 struct ReplayOptions {
   std::string trace;
+  std::string process;
   uint64_t to = UINT64_MAX;
   bool quiet = false;
   bool stats = false;
@@ -113,7 +115,8 @@ int run_replay(const ReplayOptions& options) {
       has_bundle = true;
     }
   }
-  replay::Replayer replayer(trace, trace.processes().front(), options.quiet ? nullptr : &terminal);
+  replay::Replayer replayer(trace, process_named(trace, options.process),
+                            options.quiet ? nullptr : &terminal);
   regions.check_selection();
   if (has_bundle) replayer.add_observer(regions);
   debug::Events events;
@@ -151,6 +154,8 @@ int run_replay(const ReplayOptions& options) {
 Action setup_replay(CLI::App& app) {
   auto options = std::make_shared<ReplayOptions>();
   app.add_option("TRACE", options->trace, "The recording: a directory, a name, or nothing for the latest");
+  app.add_option("-p,--process", options->process,
+                 "Which process, as rdb ps names it (the first if not given)");
   app.add_option("--to", options->to, "Stop at this time (guest instructions since the start)");
   app.add_flag("-q,--quiet", options->quiet, "Do not show what the program wrote");
   app.add_option("-m,--module", options->modules,

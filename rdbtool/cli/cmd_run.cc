@@ -8,6 +8,7 @@
 #include "rdbtool/guest/handover.h"
 #include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/guest/process.h"
+#include "rdbtool/record/session.h"
 
 #include <chrono>
 #include <cstdio>
@@ -94,6 +95,7 @@ int continue_run(int fd) {
   options.path = handover.path;
   options.argv = handover.argv;
   options.environment = handover.environment;
+  if (handover.ring_fd >= 0) record::continue_recording(handover, options);
   return run_process(options, false);
 }
 

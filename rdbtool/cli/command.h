@@ -47,6 +47,7 @@ Action setup_record(CLI::App& app);
 Action setup_replay(CLI::App& app);
 Action setup_run(CLI::App& app);
 Action setup_ls(CLI::App& app);
+Action setup_ps(CLI::App& app);
 Action setup_rm(CLI::App& app);
 Action setup_info(CLI::App& app);
 Action setup_dump(CLI::App& app);

@@ -11,6 +11,7 @@ std::span<const Command> commands() {
       {"gdb", "Debug a recording with gdb, forwards and backwards", setup_gdb},
       {"run", "Run a program under the engine, without recording it", setup_run},
       {"ls", "List the recordings", setup_ls},
+      {"ps", "List the processes of a recording", setup_ps},
       {"rm", "Delete recordings", setup_rm},
       {"info", "Tell what a recording is of, and how it ended", setup_info},
       {"dump", "Print what is in a recording", setup_dump},

@@ -201,4 +201,12 @@ uint64_t length_of(const TraceReader& trace) {
   return std::max(trace.inputs(first).last_time(), trace.chunks(first).last_time()).value;
 }
 
+const ProcessInfo& process_named(const trace::TraceReader& trace, const std::string& name) {
+  if (trace.processes().empty()) user_error("{}: holds no process", trace.path());
+  if (name.empty()) return trace.processes().front();
+  for (const ProcessInfo& process : trace.processes())
+    if (process.name == name) return process;
+  user_error("{}: no process {} in it; rdb ps lists them", trace.path(), name);
+}
+
 } // namespace rdb::cli

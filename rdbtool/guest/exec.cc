@@ -5,38 +5,122 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/guest/guest_strings.h"
 #include "rdbtool/guest/handover.h"
+#include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/guest/process.h"
 #include "rdbtool/guest/raw_syscall.h"
+#include "rdbtool/guest/vfork_memory.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <linux/limits.h>
+#include <memory>
 #include <sched.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 namespace rdb::guest {
+namespace {
+
+// The kernel's limits on arguments and environment.
+int check_size(const Handover& handover, uint64_t stack_limit) {
+  constexpr uint64_t kLongest = 131072;
+  constexpr uint64_t kMost = 6u << 20;
+  uint64_t total = 0;
+  for (const auto* list : {&handover.argv, &handover.environment})
+    for (const std::string& text : *list) {
+      if (text.size() >= kLongest) return -E2BIG;
+      total += text.size() + 1 + sizeof(char*);
+    }
+  uint64_t most = std::max(std::min(stack_limit / 4, kMost), kLongest);
+  return total > most ? -E2BIG : 0;
+}
+
+// A program that the kernel would run as another user or group.
+bool changes_identity(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) return false;
+  return (info.st_mode & S_ISUID && info.st_uid != geteuid()) ||
+         (info.st_mode & S_ISGID && info.st_mode & S_IXGRP && info.st_gid != getegid());
+}
+
+// A path that leads to the program after execve too, when descriptors may have been closed.
+std::string lasting_path(const std::string& path, Handover& handover) {
+  if (!path.starts_with("/proc/self/fd/") && !path.starts_with("/dev/fd/")) return path;
+  char target[PATH_MAX];
+  ssize_t n = readlink(path.c_str(), target, sizeof target);
+  std::string real(target, n > 0 ? static_cast<size_t>(n) : 0);
+  struct stat by_path;
+  struct stat by_name;
+  if (stat(path.c_str(), &by_path) != 0) return path;
+  if (stat(real.c_str(), &by_name) == 0 && by_name.st_ino == by_path.st_ino &&
+      by_name.st_dev == by_path.st_dev)
+    return real;
+  // No name leads there (any more): the descriptor goes along.
+  handover.program_fd = move_out_of_reach(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return "/proc/self/fd/" + std::to_string(handover.program_fd);
+}
+
+} // namespace
+
 int64_t Process::sys_clone(const SystemCall& call) {
   engine::Registers& regs = registers();
-  uint64_t flags = call.number == SYS_clone ? call.arguments[0] : SIGCHLD;
-  uint64_t stack = call.number == SYS_clone ? call.arguments[1] : 0;
-  // The child gets a copy of everything, rdb included. One that shares its parent's memory until exec (vfork)
-  // gets a copy too, and its parent waits for it as asked.
-  uint64_t real = (flags & ~static_cast<uint64_t>(CLONE_VM | CLONE_SETTLS));
+  uint64_t flags = SIGCHLD;
+  if (call.number == SYS_vfork) flags |= CLONE_VM | CLONE_VFORK;
+  if (call.number == SYS_clone) flags = call.arguments[0];
+  GuestAddr parent_word(call.arguments[2]);
+  GuestAddr child_word(call.arguments[3]);
+  if (flags & CLONE_VM && !(flags & CLONE_VFORK))
+    limit("a process that shares its parent's memory (clone at {:#x})", regs.rip - 2);
+  if (flags & CLONE_FILES)
+    limit("a process that shares its parent's descriptors (clone at {:#x})", regs.rip - 2);
+
+  // No signal may fall between the two.
+  uint64_t all = ~kSynchronousSignals;
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&all), 0, 8);
+  if (current().pending) {
+    outside_.called(*this, call, kNotStarted);
+    return kNotStarted; // the mask is opened when the signal has been delivered
+  }
+  std::unique_ptr<VforkMemory> shared;
+  if (flags & CLONE_VM) shared = std::make_unique<VforkMemory>();
+  outside_.before_fork(*this);
+  // The child gets a copy of everything, rdb included. What the kernel would write to guest memory comes here
+  // first.
+  constexpr uint64_t kOurs =
+      CLONE_VM | CLONE_SIGHAND | CLONE_SETTLS | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
+  int word = 0;
   // Nobody else may be in the middle of something that the child will need.
   os_threads_.collect();
   scheduler_.lock();
   int64_t result =
-      raw_syscall(SYS_clone, static_cast<int64_t>(real), 0, static_cast<int64_t>(call.arguments[2]),
-                  static_cast<int64_t>(call.arguments[3]), 0);
+      raw_syscall(SYS_clone, static_cast<int64_t>(flags & ~kOurs), 0, reinterpret_cast<int64_t>(&word), 0, 0);
   scheduler_.unlock();
+  Answer answer{result, {}};
+  auto put = [&](GuestAddr to, const int& value) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+    answer.writes.push_back({to, {bytes, bytes + sizeof value}});
+  };
   if (result == 0) {
-    set_identity({identity().program, getpid()});
+    int pid = getpid();
+    set_identity({identity().program, pid});
     after_fork_in_child();
-    if (stack != 0) regs.gpr[engine::RSP] = stack;
-    if (flags & CLONE_SETTLS) regs.fs_base = call.arguments[4];
+    vfork_parent_ = std::move(shared);
+    outside_.after_fork(*this, result);
+    if (flags & CLONE_CHILD_SETTID) put(child_word, pid);
+  } else {
+    outside_.after_fork(*this, result);
+    if (result > 0 && flags & (CLONE_PARENT_SETTID | CLONE_PIDFD)) put(parent_word, word);
+    if (result > 0 && shared)
+      for (Answer::Write& write : shared->take(space()))
+        answer.writes.push_back(std::move(write));
   }
+  outside_.answered(*this, call, answer);
+  if (result == 0) begin_child(call);
+  set_mask(mask());
   return result;
 }
 
@@ -52,22 +136,40 @@ Inherited Process::inheritance() const {
   return result;
 }
 
-int64_t Process::sys_execve(uint64_t path, uint64_t argv, uint64_t environment, int directory_fd, int flags) {
+int64_t Process::sys_execve(const SystemCall& call) {
+  const SyscallArgs& a = call.arguments;
+  bool at = call.number == SYS_execveat;
+  uint64_t path = a[at ? 1 : 0];
+  uint64_t argv = a[at ? 2 : 1];
+  uint64_t environment = a[at ? 3 : 2];
+  int directory_fd = at ? static_cast<int>(a[0]) : AT_FDCWD;
+  uint64_t flags = at ? a[4] : 0;
   Handover handover;
   std::string name;
   if (!read_string(space(), path, name) || !read_strings(space(), argv, handover.argv) ||
       !read_strings(space(), environment, handover.environment))
     return -EFAULT;
   if (name.empty() && !(flags & AT_EMPTY_PATH)) return -ENOENT;
+  if (int error = check_size(handover, limits_.get(RLIMIT_STACK).rlim_cur)) return error;
+  if (handover.argv.empty()) handover.argv.emplace_back();
   if (directory_fd != AT_FDCWD && (name.empty() || name[0] != '/'))
     name = "/proc/self/fd/" + std::to_string(directory_fd) + (name.empty() ? "" : "/" + name);
   name = hidden_host_.program_path(*this, AT_FDCWD, name);
+  name = lasting_path(name, handover);
   Program program;
   if (int error = resolve_program(name, handover.argv, program)) return error;
+  if (changes_identity(program.path)) {
+    say_once(fmt::format("execve of the set-user-id program {} (the program gets EPERM)", program.path));
+    return -EPERM;
+  }
   handover.path = name;
   handover.machine = options();
   handover.inherited = inheritance();
-  return exec_rdb(handover);
+  if (vfork_parent_) vfork_parent_->hand_back(space());
+  outside_.before_exec(*this, call, handover);
+  int64_t result = exec_rdb(handover);
+  outside_.exec_failed(*this, result);
+  return result;
 }
 
 } // namespace rdb::guest

@@ -2,10 +2,12 @@
 #include "rdbtool/guest/handover.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/guest/self.h"
 
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -74,6 +76,11 @@ int64_t exec_rdb(const Handover& handover) {
   for (const auto& filter : inherited.filters)
     content["filters"].push_back(
         to_hex({reinterpret_cast<const char*>(filter.data()), filter.size() * sizeof filter[0]}));
+  content["exec_time"] = handover.exec_time;
+  content["checksum_interval"] = handover.checksum_interval;
+  content["descriptors"] = {handover.program_fd, handover.ring_fd, handover.control_fd};
+  for (int kept : {handover.program_fd, handover.ring_fd, handover.control_fd})
+    if (kept >= 0) fcntl(kept, F_SETFD, 0);
   std::string text = content.dump();
   int fd = memfd_create("rdb", 0);
   if (fd < 0) return -errno;
@@ -89,6 +96,8 @@ int64_t exec_rdb(const Handover& handover) {
   const char* environment[] = {nullptr};
   execve("/proc/self/exe", const_cast<char**>(argv.data()), const_cast<char**>(environment));
   int error = errno;
+  for (int kept : {handover.program_fd, handover.ring_fd, handover.control_fd})
+    if (kept >= 0) close_own_descriptor(kept);
   close(fd);
   return -error;
 }
@@ -115,6 +124,11 @@ Handover receive_handover(int fd) {
     result.machine.turns.chaos = content.at("chaos");
     result.machine.turns.seed = content.at("turn_seed");
     result.machine.turns.one_thread = content.at("one_thread");
+    result.exec_time = content.at("exec_time");
+    result.checksum_interval = content.at("checksum_interval");
+    result.program_fd = adopt_own_descriptor(content.at("descriptors").at(0));
+    result.ring_fd = adopt_own_descriptor(content.at("descriptors").at(1));
+    result.control_fd = adopt_own_descriptor(content.at("descriptors").at(2));
     Inherited& inherited = result.inherited;
     inherited.known = true;
     for (size_t i = 0; i < inherited.limits.size(); ++i)

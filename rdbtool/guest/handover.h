@@ -15,6 +15,12 @@ struct Handover {
   std::vector<std::string> environment;
   MachineOptions machine;
   Inherited inherited;
+  int program_fd = -1; // of a program without a name: `path` goes through it
+  // Of a recording: where the new program's log goes, when the old one's ended, how often states are hashed.
+  int ring_fd = -1;
+  int control_fd = -1;
+  uint64_t exec_time = 0;
+  uint64_t checksum_interval = 0;
 };
 
 // Replaces this process by a new rdb that runs the program. Returns only on failure: -errno.

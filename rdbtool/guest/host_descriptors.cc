@@ -27,6 +27,11 @@ int first_slot() {
   return first;
 }
 
+void note(int fd) {
+  int slot = fd - first_slot();
+  if (slot >= 0 && slot < kSlots) g_used |= 1ull << slot;
+}
+
 } // namespace
 
 int move_out_of_reach(int fd) {
@@ -41,8 +46,15 @@ int move_out_of_reach(int fd) {
   setrlimit(RLIMIT_NOFILE, &old);
   if (moved < 0) return fd;
   close(fd);
-  if (moved - first < kSlots) g_used |= 1ull << (moved - first);
+  note(moved);
   return moved;
+}
+
+int adopt_own_descriptor(int fd) {
+  if (fd < 0) return fd;
+  fcntl(fd, F_SETFD, FD_CLOEXEC);
+  note(fd);
+  return fd;
 }
 
 int own_error_stream() {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <asm/prctl.h>
 #include <cerrno>
+#include <sched.h>
 #include <sys/syscall.h>
 
 namespace rdb::guest {
@@ -32,6 +33,19 @@ const auto kDefault = reinterpret_cast<uint64_t>(SIG_DFL);
 const auto kIgnore = reinterpret_cast<uint64_t>(SIG_IGN);
 
 } // namespace
+
+bool ends_by_default(int signal) {
+  switch (signal) {
+  case SIGKILL: // nobody can see it come
+  case SIGSTOP:
+  case SIGTSTP:
+  case SIGTTIN:
+  case SIGTTOU:
+    return false;
+  default:
+    return !ignored_by_default(signal);
+  }
+}
 
 Machine::Machine(const MachineOptions& options)
     : options_(options), space_(make_layout(options.seed, options.randomise)) {
@@ -128,6 +142,13 @@ std::optional<int64_t> Machine::internal_call(const SystemCall& call) {
   default:
     return std::nullopt;
   }
+}
+
+void Machine::begin_child(const SystemCall& call) {
+  if (call.number != SYS_clone) return;
+  engine::Registers& regs = registers();
+  if (call.arguments[1] != 0) regs.gpr[RSP] = call.arguments[1];
+  if (call.arguments[0] & CLONE_SETTLS) regs.fs_base = call.arguments[4];
 }
 
 int64_t Machine::arch_prctl(const SyscallArgs& args) {

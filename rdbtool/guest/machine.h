@@ -40,6 +40,9 @@ struct SystemCall {
 // The call that a thread with these registers has just made.
 SystemCall call_in(const engine::Registers& registers);
 
+// Whether a signal without a handler ends the process.
+bool ends_by_default(int signal);
+
 class Machine {
 public:
   explicit Machine(const MachineOptions& options);
@@ -76,6 +79,9 @@ public:
   // Carries out a call that concerns only the machine (signal actions and masks, segment bases ...) and needs
   // nothing from outside. Nothing if the call is not one of these.
   std::optional<int64_t> internal_call(const SystemCall& call);
+
+  // In a new process or thread, after its call of clone: the stack and the TLS pointer that it was given.
+  void begin_child(const SystemCall& call);
 
   // rt_sigreturn: all registers come from the frame. False: the frame is bad, and a SIGSEGV is due.
   bool return_from_signal();

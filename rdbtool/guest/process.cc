@@ -5,6 +5,7 @@
 #include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/guest/quick_call.h"
 #include "rdbtool/guest/raw_syscall.h"
+#include "rdbtool/guest/vfork_memory.h"
 
 #include <cerrno>
 #include <climits>
@@ -95,6 +96,8 @@ Ending Process::run() {
   raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, 0, reinterpret_cast<int64_t>(&inherited), 8);
   install_host_signals(translator(), *this);
   live_ = true;
+  for (int signal = 1; signal <= 64; ++signal)
+    on_action(signal);
   set_mask(inherited);
   outside_.started(*this);
   if (!options().lockstep) quick_call_ = outside_.quick_call(*this);
@@ -198,15 +201,10 @@ int64_t Process::dispatch(SystemCall call, Next& next) {
     [[fallthrough]];
   case SYS_fork:
   case SYS_vfork:
-    outside_.before_fork(*this);
-    result = sys_clone(call);
-    outside_.after_fork(*this, result);
-    break;
+    return sys_clone(call);
   case SYS_execve:
-    result = sys_execve(a[0], a[1], a[2], AT_FDCWD, 0);
-    break;
   case SYS_execveat:
-    result = sys_execve(a[1], a[2], a[3], static_cast<int>(a[0]), static_cast<int>(a[4]));
+    result = sys_execve(call);
     break;
   default:
     if (std::optional<Answer> answer = hidden_host_.answer(*this, call))
@@ -314,11 +312,14 @@ void Process::on_mask(uint64_t mask) {
 }
 
 void Process::on_action(int signal) {
-  if (!live_ || kSynchronousSignals >> (signal - 1) & 1) return;
+  if (!live_ || kSynchronousSignals >> (signal - 1) & 1 || signal == SIGKILL || signal == SIGSTOP) return;
   const SignalAction& a = action(signal);
-  Disposition disposition = a.handler == reinterpret_cast<uint64_t>(SIG_DFL)   ? Disposition::standard
-                            : a.handler == reinterpret_cast<uint64_t>(SIG_IGN) ? Disposition::ignored
-                                                                               : Disposition::received;
+  // One that ends the process is received too: how a process ended belongs to its recording.
+  Disposition disposition = Disposition::received;
+  if (a.handler == reinterpret_cast<uint64_t>(SIG_IGN))
+    disposition = Disposition::ignored;
+  else if (a.handler == reinterpret_cast<uint64_t>(SIG_DFL) && !ends_by_default(signal))
+    disposition = Disposition::standard;
   set_disposition(signal, disposition, a.flags);
 }
 

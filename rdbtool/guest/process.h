@@ -18,6 +18,7 @@
 #include <array>
 #include <exception>
 #include <iterator>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -42,6 +43,8 @@ struct ProcessOptions {
 };
 
 class Process;
+class VforkMemory;
+struct Handover;
 
 // Where the outside is seen. The default does every call for real and remembers nothing.
 class Outside {
@@ -73,9 +76,13 @@ public:
   virtual void ended(Process&, const Ending&) {}
   // Calls that can be done without leaving guest code, unseen by call().
   virtual engine::QuickCall quick_call(Process& process);
-  // In the child of a fork, before it goes on; and just before exec: false refuses.
+  // Around a fork, the latter in both processes; the call's result is told by answered().
   virtual void before_fork(Process&) {}
   virtual void after_fork(Process&, int64_t /*result*/) {}
+  // The process is about to become another program, which `handover` describes; and if it could not, after
+  // all.
+  virtual void before_exec(Process&, const SystemCall&, Handover& /*handover*/) {}
+  virtual void exec_failed(Process&, int64_t /*result*/) {}
 };
 
 class Process final : public Machine, private SignalReceiver, private FutexHost {
@@ -136,7 +143,7 @@ private:
   size_t choose_waiter(size_t count) override { return scheduler_.choose(count); }
 
   int64_t sys_clone(const SystemCall& call);
-  int64_t sys_execve(uint64_t path, uint64_t argv, uint64_t environment, int directory_fd, int flags);
+  int64_t sys_execve(const SystemCall& call);
 
   void on_mask(uint64_t mask) override;
   void on_action(int signal) override;
@@ -154,6 +161,7 @@ private:
   HiddenHost hidden_host_;
   SeccompFilters seccomp_;
   std::set<std::string> said_;
+  std::unique_ptr<VforkMemory> vfork_parent_; // of a child by vfork
   Ending ending_;
   bool live_ = false; // the kernel's signal state follows the guest's
   Scheduler scheduler_;

@@ -4,6 +4,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/guest/process.h"
 #include "rdbtool/guest/raw_syscall.h"
+#include "rdbtool/guest/vfork_memory.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -110,8 +111,9 @@ Process::Next Process::run_turns(Thread& self) {
     uint64_t limit = process_options_.max_instructions - executed;
     bool alone = threads().size() == 1 && !scheduler_.options().chaos;
     if (!alone) limit = std::min(limit, turn_end_ - executed);
-    // A signal may find one thread in a quick call only, and whoever waits must let the others run.
-    engine().set_quick_call(alone ? quick_call_ : engine::QuickCall{});
+    // A signal may find one thread in a quick call only, whoever waits must let the others run, and filters see
+    // every call.
+    engine().set_quick_call(alone && !seccomp_.active() ? quick_call_ : engine::QuickCall{});
     next = handle(options().lockstep ? lockstep_.run(limit) : engine().run(limit));
   }
   return next;
@@ -119,6 +121,7 @@ Process::Next Process::run_turns(Thread& self) {
 
 void Process::end_process(const Ending& ending) {
   ending_ = ending;
+  if (vfork_parent_) vfork_parent_->hand_back(space());
   if (ending.kind != Ending::Kind::stopped) outside_.ended(*this, ending);
   scheduler_.end_process();
   for (const auto& [id, thread] : threads()) {

@@ -2,6 +2,8 @@
 #include "rdbtool/record/recorder.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/guest/handover.h"
+#include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/guest/raw_syscall.h"
 #include "rdbtool/guest/space_view.h"
 #include "rdbtool/guest/state_hash.h"
@@ -54,7 +56,14 @@ void Recorder::check(bool appended) {
 }
 
 void Recorder::started(guest::Process& process) {
+  log_start(process, options_.origin, options_.origin_time);
+  log_initial_memory(process);
+}
+
+void Recorder::log_start(guest::Process& process, trace::ProcessOrigin origin, Time origin_time) {
   trace::StartInput start;
+  start.origin = origin;
+  start.parent_time = origin_time;
   start.pid = getpid();
   start.parent_pid = getppid();
   const engine::Registers& regs = process.registers();
@@ -64,7 +73,7 @@ void Recorder::started(guest::Process& process) {
   start.brk = GuestAddr(process.initial_brk());
   start.program = process.identity().program;
   check(log_.append(process.current().id, process.now(), start));
-  log_initial_memory(process);
+  turn_begin_ = process.now().value;
 }
 
 void Recorder::log_initial_memory(guest::Process& process) {
@@ -152,6 +161,7 @@ int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, c
                                           .hash = guest::hash_call(process.registers())}));
     return result;
   }
+  if (result == -EFAULT && !withheld_.empty()) refuse_shared_memory(process, withheld_.front());
   std::span<const MemoryWrite> writes;
   if (redirect) {
     writes = state.redirected.finish(result);
@@ -246,6 +256,10 @@ engine::Engine::InputResult Recorder::instruction(guest::Process& process, engin
 }
 
 void Recorder::signalled(guest::Process& process, const guest::PendingSignal& signal) {
+  if (signal.number == SIGSEGV && signal.trap_number != 0)
+    for (const guest::Mapping& mapping : withheld_)
+      if (signal.fault_address >= mapping.begin && signal.fault_address < mapping.end)
+        refuse_shared_memory(process, mapping);
   trace::SignalInput input;
   input.number = signal.number;
   input.synchronous = signal.info.si_code > 0 && signal.trap_number != 0;
@@ -293,13 +307,74 @@ void Recorder::ended(guest::Process& process, const guest::Ending& ending) {
   trace::ExitInput exit;
   exit.by_signal = ending.kind == guest::Ending::Kind::signalled;
   exit.status = ending.value;
+  log_end(process, exit);
+}
+
+void Recorder::log_end(guest::Process& process, const trace::ExitInput& exit) {
   check(log_.append(process.current().id, process.now(), exit));
   turn_ended(process);
   check(log_.drain());
 }
 
 void Recorder::before_fork(guest::Process& process) {
-  limit("recording a program that starts another process (at {:#x})", process.registers().rip - 2);
+  check(log_.stop_reason() == trace::StopReason::kNone);
+  if (!log_.prepare_child(trace::ProcessOrigin::kForked, process.now(), &child_ends_))
+    limit("more processes recorded at the same time (fork at time {})", process.now().value);
+}
+
+void Recorder::after_fork(guest::Process& process, int64_t result) {
+  if (result != 0) {
+    trace::LogProducer::close_ends(child_ends_);
+    return;
+  }
+  trace::ProducerEnds old = log_.ends();
+  log_.detach();
+  guest::close_own_descriptor(old.ring_fd);
+  guest::close_own_descriptor(old.control_fd);
+  child_ends_ = {guest::move_out_of_reach(child_ends_.ring_fd),
+                 guest::move_out_of_reach(child_ends_.control_fd)};
+  if (!log_.attach(child_ends_)) bug("cannot attach to the log");
+  log_start(process, trace::ProcessOrigin::kForked, process.now());
+  withhold_shared_memory(process);
+}
+
+void Recorder::withhold_shared_memory(guest::Process& process) {
+  withheld_.clear();
+  for (const auto& [begin, mapping] : process.space().mappings())
+    if (mapping.flags & MAP_SHARED && mapping.protection & PROT_WRITE) withheld_.push_back(mapping);
+  for (const guest::Mapping& mapping : withheld_) {
+    trace::MapInput protect;
+    protect.op = trace::MapOp::kProtect;
+    protect.address = GuestAddr(mapping.begin);
+    protect.length = mapping.end - mapping.begin;
+    process.space().mprotect(mapping.begin, protect.length, PROT_NONE);
+    check(log_.append(process.current().id, process.now(), protect));
+  }
+}
+
+void Recorder::refuse_shared_memory(guest::Process& process, const guest::Mapping& mapping) {
+  limit("memory shared by recorded processes: {} at {:#x} was used by process {} and by its parent {}",
+        mapping.name.empty() ? "the mapping" : mapping.name, mapping.begin, process.identity().pid,
+        getppid());
+}
+
+void Recorder::before_exec(guest::Process& process, const guest::SystemCall& call,
+                           guest::Handover& handover) {
+  trace::ProducerEnds ends;
+  if (!log_.prepare_child(trace::ProcessOrigin::kExeced, process.now(), &ends))
+    limit("more processes recorded at the same time (execve at time {})", process.now().value);
+  handover.ring_fd = guest::move_out_of_reach(ends.ring_fd);
+  handover.control_fd = guest::move_out_of_reach(ends.control_fd);
+  handover.exec_time = process.now().value;
+  handover.checksum_interval = options_.checksum_interval;
+  // What was checked before leaves little that could still go wrong: this program's log ends here.
+  log_call(process, call, 0, {});
+  log_end(process, {});
+}
+
+void Recorder::exec_failed(guest::Process& process, int64_t result) {
+  limit("execve of {} failed after all: {}", process.identity().program,
+        std::strerror(static_cast<int>(-result)));
 }
 
 } // namespace rdb::record

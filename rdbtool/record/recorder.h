@@ -18,6 +18,8 @@
 namespace rdb::record {
 
 struct RecorderOptions {
+  trace::ProcessOrigin origin = trace::ProcessOrigin::kSpawned;
+  Time origin_time;               // when the process called execve
   uint64_t checksum_interval = 0; // instructions between hashes of the whole state; 0: none
   bool check_pages = false;       // look whether a call changes memory that the table does not say
 };
@@ -41,9 +43,18 @@ public:
   void turn_ended(guest::Process& process) override;
   void ended(guest::Process& process, const guest::Ending& ending) override;
   void before_fork(guest::Process& process) override;
+  void after_fork(guest::Process& process, int64_t result) override;
+  void before_exec(guest::Process& process, const guest::SystemCall& call,
+                   guest::Handover& handover) override;
+  void exec_failed(guest::Process& process, int64_t result) override;
   engine::QuickCall quick_call(guest::Process& process) override;
 
 private:
+  void log_start(guest::Process& process, trace::ProcessOrigin origin, Time origin_time);
+  void log_end(guest::Process& process, const trace::ExitInput& exit);
+  // Memory that parent and child would share: the child must not touch it.
+  void withhold_shared_memory(guest::Process& process);
+  [[noreturn]] void refuse_shared_memory(guest::Process& process, const guest::Mapping& mapping);
   void log_call(guest::Process& process, const guest::SystemCall& call, int64_t result,
                 std::span<const MemoryWrite> writes);
   void log_mapping(guest::Process& process, const guest::Mapping& mapping, int fd);
@@ -63,6 +74,8 @@ private:
   void check(bool appended);
 
   trace::LogProducer& log_;
+  trace::ProducerEnds child_ends_; // between before_fork() and after_fork()
+  std::vector<guest::Mapping> withheld_;
   RecorderOptions options_;
   std::map<ThreadId, CallState> calls_;
   uint64_t turn_begin_ = 0;

@@ -54,17 +54,15 @@ trace::ProducerEnds hide_own_descriptors(trace::ProducerEnds ends, const std::se
   return ends;
 }
 
-// The guest's side of the fork. Ends as the guest ends.
-[[noreturn]] void run_guest(const SessionOptions& options, trace::ProducerEnds ends, const sigset_t& mask,
-                            const std::set<int>& inherited) {
+// Ends as the guest ends.
+[[noreturn]] void run_guest(const guest::ProcessOptions& options, const RecorderOptions& recording,
+                            trace::ProducerEnds ends) {
   int status = kExitFailure;
   try {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    sigprocmask(SIG_SETMASK, &mask, nullptr);
     trace::LogProducer log;
-    if (!log.attach(hide_own_descriptors(ends, inherited))) bug("cannot attach to the log");
-    Recorder recorder(log, {options.checksum_interval, options.check_pages});
-    guest::Process process(options.process, recorder);
+    if (!log.attach(ends)) bug("cannot attach to the log");
+    Recorder recorder(log, recording);
+    guest::Process process(options, recorder);
     guest::Ending ending = process.run();
     status = ending.value;
     if (ending.kind == guest::Ending::Kind::signalled) {
@@ -122,14 +120,17 @@ public:
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
 
+  // Until the first process has ended, and then all others: its status.
   int wait() {
-    for (;;) {
-      pollfd fds[3] = {{consumer_.fd(), POLLIN, 0}, {pidfd_, POLLIN, 0}, {signal_fd_, POLLIN, 0}};
+    int status = 0;
+    for (bool first_ended = false;;) {
+      if (first_ended && (consumer_.idle() || ended_by_user_)) return status;
+      pollfd fds[3] = {
+          {consumer_.fd(), POLLIN, 0}, {first_ended ? -1 : pidfd_, POLLIN, 0}, {signal_fd_, POLLIN, 0}};
       poll(fds, 3, consumer_.timeout_ms());
       consumer_.pump();
       if (fds[2].revents & POLLIN) on_terminal_signal();
-      int status;
-      if (waitpid(child_, &status, WNOHANG) == child_) return status;
+      if (!first_ended && waitpid(child_, &status, WNOHANG) == child_) first_ended = true;
     }
   }
   bool ended_by_user() const { return ended_by_user_; }
@@ -175,6 +176,14 @@ trace::TraceEnd end_of(const SessionResult& result, const trace::LogConsumer& co
 
 } // namespace
 
+void continue_recording(const guest::Handover& handover, const guest::ProcessOptions& options) {
+  RecorderOptions recording;
+  recording.origin = trace::ProcessOrigin::kExeced;
+  recording.origin_time = Time(handover.exec_time);
+  recording.checksum_interval = handover.checksum_interval;
+  run_guest(options, recording, {handover.ring_fd, handover.control_fd});
+}
+
 SessionResult record(const SessionOptions& options) {
   std::set<int> inherited = open_descriptors();
   trace::TraceWriter writer(describe(options), options.directory);
@@ -191,7 +200,14 @@ SessionResult record(const SessionOptions& options) {
   std::fflush(nullptr);
   pid_t child = fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (child == 0) run_guest(options, ends, old_mask, inherited);
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    sigprocmask(SIG_SETMASK, &old_mask, nullptr);
+    RecorderOptions recording;
+    recording.checksum_interval = options.checksum_interval;
+    recording.check_pages = options.check_pages;
+    run_guest(options.process, recording, hide_own_descriptors(ends, inherited));
+  }
   trace::LogProducer::close_ends(ends);
 
   Watcher watcher(child, consumer);

@@ -2,6 +2,7 @@
 // One recording: the parent, which owns the trace, and the guest's process, which hands it its log.
 #pragma once
 
+#include "rdbtool/guest/handover.h"
 #include "rdbtool/guest/process.h"
 
 #include <string>
@@ -25,5 +26,9 @@ struct SessionResult {
 
 // Runs and records the program; returns when it has ended and the trace is whole.
 SessionResult record(const SessionOptions& options);
+
+// In a process of a recording that has called execve: runs and records its new program, and ends as that
+// ends.
+[[noreturn]] void continue_recording(const guest::Handover& handover, const guest::ProcessOptions& options);
 
 } // namespace rdb::record

@@ -46,12 +46,40 @@ const char* reason_name(engine::StopReason reason) {
   return "?";
 }
 
+// The process and those it was forked from, back to the one that began as a program.
+std::vector<trace::ProcessInfo> ancestry(const trace::TraceReader& trace, const trace::ProcessInfo& process) {
+  std::vector<trace::ProcessInfo> result = {process};
+  while (result.back().origin == trace::ProcessOrigin::kForked) {
+    const trace::ProcessInfo& child = result.back();
+    const trace::ProcessInfo* parent = nullptr;
+    for (const trace::ProcessInfo& candidate : trace.processes())
+      if (candidate.name == child.parent && candidate.number < child.number) parent = &candidate;
+    if (parent == nullptr) user_error("{}: process {} has no parent in it", trace.path(), child.name);
+    result.push_back(*parent);
+  }
+  return result;
+}
+
 } // namespace
 
 Replayer::Replayer(const trace::TraceReader& trace, const trace::ProcessInfo& process, OutputSink* sink)
-    : Machine(machine_options(trace.metadata())), trace_(trace), run_(trace.run(process)), sink_(sink) {
-  add_thread(std::make_unique<guest::Thread>(ThreadId(process.pid)));
+    : Machine(machine_options(trace.metadata())), trace_(trace), descent_(ancestry(trace, process)),
+      run_(trace.run(descent_.back())), sink_(sink) {
+  add_thread(std::make_unique<guest::Thread>(ThreadId(descent_.back().pid)));
+  descent_.pop_back();
+  if (!descent_.empty()) later_sink_ = std::exchange(sink_, nullptr);
   guest::install_host_signals(translator(), *this);
+}
+
+// The call that forked is reached: from here on the child's log counts.
+void Replayer::enter_child() {
+  const trace::ProcessInfo child = descent_.back();
+  descent_.pop_back();
+  if (!current().at_call) differ(fmt::format("a call that makes process {}", child.name), "none");
+  keep_only_current(ThreadId(child.pid));
+  run_ = trace_.run(child);
+  held_ = nullptr;
+  if (descent_.empty()) sink_ = later_sink_;
 }
 
 Replayer::~Replayer() {
@@ -90,6 +118,13 @@ Replayer::Stretch Replayer::advance(Time to) {
     }
     const trace::Step* step = held_ != nullptr ? held_ : run_.next();
     held_ = step;
+    if (!descent_.empty() && forks_before(step)) {
+      Time fork_time = descent_.back().parent_time;
+      Event event = play_to({thread_, std::min(fork_time, to), nullptr});
+      if (event != Event::reached || fork_time > to) return {event, nullptr};
+      enter_child();
+      continue;
+    }
     if (step == nullptr) break;
     if (step->until > to) return {play_to({step->thread, to, nullptr}), nullptr};
     Event event = play_to(*step);
@@ -101,6 +136,15 @@ Replayer::Stretch Replayer::advance(Time to) {
     held_ = nullptr;
   }
   return {Event::ended, nullptr};
+}
+
+// Whether the fork that leads to the process comes before this step is done: its call is answered by the
+// child's log.
+bool Replayer::forks_before(const trace::Step* step) const {
+  Time fork_time = descent_.back().parent_time;
+  if (step == nullptr || step->until > fork_time) return true;
+  return step->until == fork_time && step->input != nullptr &&
+         step->input->kind() == trace::InputKind::kSyscall;
 }
 
 void Replayer::add_observer(Observer& observer) {
@@ -219,6 +263,10 @@ void Replayer::apply(const trace::Input& input) {
 }
 
 void Replayer::start(const trace::StartInput& start) {
+  if (start.origin == trace::ProcessOrigin::kForked) {
+    set_identity({identity().program, start.pid});
+    return;
+  }
   engine::Registers& regs = registers();
   regs = {};
   std::memcpy(regs.gpr, start.registers.gpr, sizeof regs.gpr);
@@ -249,6 +297,10 @@ void Replayer::turn_to(ThreadId thread) {
 }
 
 void Replayer::map(const trace::MapInput& map) {
+  if (map.op == trace::MapOp::kProtect) {
+    space().mprotect(map.address.value, map.length, map.protection);
+    return;
+  }
   guest::Mapping mapping;
   mapping.begin = map.address.value;
   mapping.end = guest::page_up(map.address.value + map.length);
@@ -339,6 +391,7 @@ void Replayer::system_call(const trace::Input& input) {
   }
   if (logged.output != trace::OutputStream::kNone && sink_ != nullptr) show_output(logged);
   regs.gpr[engine::RAX] = static_cast<uint64_t>(logged.result);
+  if (logged.result == 0) begin_child(call);
 }
 
 void Replayer::show_output(const trace::SyscallInput& input) {

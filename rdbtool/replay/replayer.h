@@ -78,6 +78,8 @@ public:
   const std::optional<guest::PendingSignal>& fatal() const { return fatal_; }
 
 private:
+  void enter_child();
+  bool forks_before(const trace::Step* step) const;
   Event play_to(const trace::Step& step);
   void apply(const trace::Input& input);
   void start(const trace::StartInput& start);
@@ -96,8 +98,10 @@ private:
   void on_asynchronous(int signal, siginfo_t* info, void* context) override;
 
   const trace::TraceReader& trace_;
+  std::vector<trace::ProcessInfo> descent_; // the forks that are still to come, the next one last
   trace::RunReader run_;
   OutputSink* sink_;
+  OutputSink* later_sink_ = nullptr; // for the process itself, not those it was forked from
   std::vector<Observer*> observers_;
   engine::Access access_; // the last that was stopped at
   ThreadId thread_;

@@ -2,13 +2,13 @@
 """What a program finds out about itself, its signals and its children is the same natively, under rdb run, and
 in a recording and its replay."""
 import os
+import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
-RECORDED = ["hidden"]
-LIVE_ONLY = ["seccomp"]
+TARGETS = ["children", "hidden", "seccomp"]
 
 
 class World(harness.TestCase):
@@ -17,8 +17,13 @@ class World(harness.TestCase):
         self.assertGreater(len(result.out.splitlines()), 2, str(result))
         return result
 
+    def processes(self, trace):
+        """Names and endings, as rdb ps tells them."""
+        table = self.run_program([harness.rdb(), "ps", trace]).out.splitlines()[1:]
+        return [(row.split("  ")[0], [word for word in row.split("  ") if word][3].strip()) for row in table]
+
     def test_live(self):
-        for name in RECORDED + LIVE_ONLY:
+        for name in TARGETS:
             with self.subTest(name):
                 native = self.native(name)
                 live = self.run_program([harness.rdb(), "run", harness.target("world_" + name)])
@@ -26,7 +31,7 @@ class World(harness.TestCase):
                 self.assertEqual(live.status, native.status)
 
     def test_recorded_and_replayed(self):
-        for name in RECORDED:
+        for name in TARGETS:
             with self.subTest(name):
                 native = self.native(name)
                 trace = self.path(name)
@@ -34,9 +39,20 @@ class World(harness.TestCase):
                                              harness.target("world_" + name)])
                 self.assertEqual(recorded.out, native.out)
                 self.assertEqual(recorded.status, native.status)
-                replayed = self.run_program([harness.rdb(), "replay", trace])
-                self.assertEqual(replayed.out, native.out, str(replayed))
-                self.assertEqual(replayed.status, native.status)
+                # Together the processes write again what they wrote, each with the ending it had.
+                lines = []
+                for process, ending in self.processes(trace):
+                    replayed = self.run_program([harness.rdb(), "replay", "-p", process, trace])
+                    self.assertNotIn("internal error", replayed.err)
+                    lines += replayed.out.splitlines()
+                    if ending.startswith("exit "):
+                        self.assertEqual(replayed.status, int(ending[5:]), str(replayed))
+                    elif ending.startswith("SIG"):
+                        self.assertEqual(replayed.status, -getattr(signal, ending), str(replayed))
+                for line in native.out.splitlines():
+                    self.assertIn(line, lines)
+                    lines.remove(line)
+                self.assertLessEqual(lines, ["from popen"])  # to a pipe, which is that process's own output
 
 
 if __name__ == "__main__":

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// rdb ps: the processes of a recording, in the order in which they started.
+#include "rdbtool/base/error.h"
+#include "rdbtool/cli/command.h"
+#include "rdbtool/cli/guest_ending.h"
+#include "rdbtool/cli/trace_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+namespace rdb::cli {
+namespace {
+
+using Row = std::array<std::string, 5>;
+
+// Another program of the same process follows.
+bool goes_on(const trace::TraceReader& trace, const trace::ProcessInfo& process) {
+  return std::any_of(trace.processes().begin(), trace.processes().end(),
+                     [&](const trace::ProcessInfo& other) {
+                       return other.origin == trace::ProcessOrigin::kExeced && other.parent == process.name &&
+                              other.pid == process.pid;
+                     });
+}
+
+std::string ending_of(const trace::TraceReader& trace, const trace::ProcessInfo& process) {
+  if (goes_on(trace, process)) return "exec";
+  trace::InputReader inputs = trace.inputs(process);
+  inputs.seek(inputs.last_time());
+  std::optional<guest::Ending> ending;
+  while (const trace::Input* input = inputs.next()) {
+    if (input->kind() != trace::InputKind::kExit) continue;
+    const auto& exit = input->as<trace::ExitInput>();
+    ending = {exit.by_signal ? guest::Ending::Kind::signalled : guest::Ending::Kind::exited, exit.status};
+  }
+  return ending ? describe(*ending) : "cut off";
+}
+
+int list(const std::string& name) {
+  trace::TraceReader trace(name);
+  std::vector<Row> rows = {{"PID", "PPID", "LENGTH", "ENDED", "PROGRAM"}};
+  for (const trace::ProcessInfo& process : trace.processes()) {
+    trace::InputReader inputs = trace.inputs(process);
+    uint64_t begin = process.origin == trace::ProcessOrigin::kForked ? process.parent_time.value : 0;
+    uint64_t end = std::max(inputs.last_time().value, begin);
+    rows.push_back({process.name, std::to_string(process.parent_pid), count_text(end - begin),
+                    ending_of(trace, process), shell_text(process.program)});
+  }
+  std::array<size_t, 5> widths = {};
+  for (const Row& row : rows)
+    for (size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], row[i].size());
+  for (const Row& row : rows)
+    fmt::print("{:<{}}  {:>{}}  {:>{}}  {:<{}}  {}\n", row[0], widths[0], row[1], widths[1], row[2],
+               widths[2], row[3], widths[3], row[4]);
+  return 0;
+}
+
+} // namespace
+
+Action setup_ps(CLI::App& app) {
+  auto trace = std::make_shared<std::string>();
+  app.add_option("TRACE", *trace, "The recording: a directory, a name, or nothing for the latest");
+  app.footer(
+      "PID.2 is the second program of that process, by execve. 'rdb replay -p PID' plays one of them.");
+  return [trace] { return list(*trace); };
+}
+
+} // namespace rdb::cli
