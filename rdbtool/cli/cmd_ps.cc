@@ -2,8 +2,8 @@
 // rdb ps: the processes of a recording, in the order in which they started.
 #include "rdbtool/base/error.h"
 #include "rdbtool/cli/command.h"
-#include "rdbtool/cli/guest_ending.h"
 #include "rdbtool/cli/trace_text.h"
+#include "rdbtool/guest/ending.h"
 
 #include <algorithm>
 #include <array>

@@ -3,8 +3,8 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/guest_command.h"
-#include "rdbtool/cli/guest_ending.h"
 #include "rdbtool/cli/turn_command.h"
+#include "rdbtool/guest/ending.h"
 #include "rdbtool/record/session.h"
 #include "rdbtool/trace/trace_dir.h"
 
@@ -34,15 +34,15 @@ int run_record(const record::SessionOptions& session, bool quiet) {
   record::SessionResult result = record::record(session);
   if (!quiet) {
     fmt::print(stderr, "rdb: recorded {} instructions, {}, {} in {} (it may hold secrets)\n",
-               result.instructions, describe(result.ending), size_text(trace::directory_size(result.trace)),
-               result.trace);
+               result.instructions, guest::describe(result.ending),
+               size_text(trace::directory_size(result.trace)), result.trace);
   }
   if (!result.complete) {
     fmt::print(stderr, "rdb: the recording ended early: {}; what was recorded before can be replayed\n",
                result.reason);
     if (result.ending.kind == guest::Ending::Kind::exited) return kExitFailure;
   }
-  end_as(result.ending);
+  guest::end_as(result.ending);
 }
 
 } // namespace

@@ -2,10 +2,10 @@
 // rdb replay: plays a trace again.
 #include "rdbtool/base/error.h"
 #include "rdbtool/cli/command.h"
-#include "rdbtool/cli/guest_ending.h"
 #include "rdbtool/cli/trace_text.h"
 #include "rdbtool/debug/event_trace.h"
 #include "rdbtool/debug/regions.h"
+#include "rdbtool/guest/ending.h"
 #include "rdbtool/replay/backtrace.h"
 #include "rdbtool/replay/replayer.h"
 #include "rdbtool/trace/reader.h"
@@ -40,6 +40,7 @@ public:
   Terminal() : out_(fcntl(1, F_DUPFD_CLOEXEC, 100)), error_(fcntl(2, F_DUPFD_CLOEXEC, 100)) {}
 
   void output(trace::OutputStream stream, const void* bytes, size_t size) override {
+    clear_progress();
     int fd = stream == trace::OutputStream::kStderr ? error_ : out_;
     const char* at = static_cast<const char*>(bytes);
     while (size > 0) {
@@ -52,10 +53,44 @@ public:
 
   int event_fd() const { return error_; }
 
+  // One line that the next output, or the end, takes away again.
+  void show_progress(uint64_t done, uint64_t all) {
+    std::string text =
+        fmt::format("\r\033[Krdb: replaying, {} % of {} million instructions",
+                    all == 0 ? 0 : std::min<uint64_t>(done / (all / 100 + 1), 100), all / 1'000'000);
+    progress_ = write(error_, text.data(), text.size()) > 0;
+  }
+  void clear_progress() {
+    if (!progress_) return;
+    progress_ = false;
+    if (write(error_, "\r\033[K", 4) < 0) return; // nobody listens any more
+  }
+
 private:
   int out_;
   int error_;
+  bool progress_ = false;
 };
+
+// Plays up to `to`, and tells people at a terminal how far it is once it has taken a while.
+std::optional<guest::Ending> run_with_progress(replay::Replayer& replayer, uint64_t to, uint64_t all,
+                                               Terminal& terminal) {
+  constexpr uint64_t kBetween = 100'000'000; // instructions
+  constexpr auto kPatience = std::chrono::seconds(2);
+  constexpr auto kEvery = std::chrono::milliseconds(500);
+  auto next = std::chrono::steady_clock::now() + kPatience;
+  std::optional<guest::Ending> ending;
+  for (;;) {
+    uint64_t goal = replayer.now().value + std::min(kBetween, to - replayer.now().value);
+    ending = replayer.run(Time(goal));
+    if (ending || replayer.now().value < goal || goal == to) break;
+    if (std::chrono::steady_clock::now() < next) continue;
+    terminal.show_progress(goal, all);
+    next = std::chrono::steady_clock::now() + kEvery;
+  }
+  terminal.clear_progress();
+  return ending;
+}
 
 // The bundle that rdb-clang left beside the recorded program, if it is the user's own and fits.
 std::unique_ptr<debug::Bundle> bundle_beside(const std::string& program) {
@@ -126,20 +161,24 @@ int run_replay(const ReplayOptions& options) {
     replayer.add_observer(events);
   }
   Clock clock;
-  std::optional<guest::Ending> ending = replayer.run(Time(options.to));
+  // Debug output would run into the line.
+  bool progress = isatty(2) && !has_bundle && !options.events.any();
+  std::optional<guest::Ending> ending =
+      progress ? run_with_progress(replayer, options.to, trace.metadata().end.instructions, terminal)
+               : replayer.run(Time(options.to));
   for (const std::string& path : regions.unused())
     fmt::print(stderr, "rdb: {} was not used: the recording has no such program or library\n", path);
   for (const std::string& name : events.unmatched())
     fmt::print(stderr, "rdb: nothing in the recording is called {}\n", name);
   if (options.stats) print_stats(regions, clock.ns_per_tick());
   if (ending && ending->kind == guest::Ending::Kind::signalled) {
-    fmt::print(stderr, "rdb: the program died of {} at time {}, thread {}\n{}", describe(*ending),
+    fmt::print(stderr, "rdb: the program died of {} at time {}, thread {}\n{}", guest::describe(*ending),
                replayer.now().value, replayer.thread().value, replay::describe(replay::backtrace(replayer)));
-    fmt::print(
-        stderr,
-        "rdb: 'rdb replay --to TIME' stops earlier; debug regions in its source run on the next replay\n");
+    fmt::print(stderr,
+               "rdb: 'rdb gdb' looks around there and goes back, 'rdb replay --to TIME' stops earlier; "
+               "debug regions in its source run on the next replay\n");
   }
-  if (ending) end_as(*ending);
+  if (ending) guest::end_as(*ending);
   if (replayer.now().value >= options.to) {
     fmt::print(stderr, "rdb: stopped at time {}, pc {:#x}\n", replayer.now().value, replayer.registers().rip);
     return 0;

@@ -3,8 +3,8 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/guest_command.h"
-#include "rdbtool/cli/guest_ending.h"
 #include "rdbtool/cli/turn_command.h"
+#include "rdbtool/guest/ending.h"
 #include "rdbtool/guest/handover.h"
 #include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/guest/process.h"
@@ -55,7 +55,7 @@ int run_process(const guest::ProcessOptions& options, bool stats) {
         fmt::format("rdb: stopped after {} instructions at {:#x}\n", process.engine().executed(), regs.rip));
     return 0;
   }
-  end_as(ending);
+  guest::end_as(ending);
 }
 
 } // namespace

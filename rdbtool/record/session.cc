@@ -2,6 +2,7 @@
 #include "rdbtool/record/session.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/guest/ending.h"
 #include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/record/recorder.h"
 #include "rdbtool/trace/log_consumer.h"
@@ -18,7 +19,6 @@
 #include <poll.h>
 #include <set>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -63,17 +63,7 @@ trace::ProducerEnds hide_own_descriptors(trace::ProducerEnds ends, const std::se
     if (!log.attach(ends)) bug("cannot attach to the log");
     Recorder recorder(log, recording);
     guest::Process process(options, recorder);
-    guest::Ending ending = process.run();
-    status = ending.value;
-    if (ending.kind == guest::Ending::Kind::signalled) {
-      rlimit no_core{0, 0};
-      setrlimit(RLIMIT_CORE, &no_core);
-      signal(ending.value, SIG_DFL);
-      sigset_t none;
-      sigemptyset(&none);
-      sigprocmask(SIG_SETMASK, &none, nullptr);
-      raise(ending.value);
-    }
+    guest::end_as(process.run());
   } catch (const UserError& error) {
     fmt::print(stderr, "rdb: {}\n", error.what());
     status = kExitUsage;

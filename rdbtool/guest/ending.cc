@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rdbtool/cli/guest_ending.h"
+#include "rdbtool/guest/ending.h"
 
 #include "rdbtool/base/error.h"
 
@@ -9,11 +9,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-namespace rdb::cli {
+namespace rdb::guest {
 
-void end_as(const guest::Ending& ending) {
+void end_as(const Ending& ending) {
   std::fflush(nullptr);
-  if (ending.kind == guest::Ending::Kind::signalled) {
+  if (ending.kind == Ending::Kind::signalled) {
     rlimit no_core{0, 0};
     setrlimit(RLIMIT_CORE, &no_core); // a core of the host would mislead
     signal(ending.value, SIG_DFL);
@@ -26,10 +26,10 @@ void end_as(const guest::Ending& ending) {
   _exit(ending.value);
 }
 
-std::string describe(const guest::Ending& ending) {
-  if (ending.kind == guest::Ending::Kind::exited) return fmt::format("exit {}", ending.value);
+std::string describe(const Ending& ending) {
+  if (ending.kind == Ending::Kind::exited) return fmt::format("exit {}", ending.value);
   const char* name = sigabbrev_np(ending.value);
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", ending.value);
 }
 
-} // namespace rdb::cli
+} // namespace rdb::guest

@@ -4,11 +4,11 @@
 
 #include "rdbtool/guest/machine.h"
 
-namespace rdb::cli {
+namespace rdb::guest {
 
-[[noreturn]] void end_as(const guest::Ending& ending);
+[[noreturn]] void end_as(const Ending& ending);
 
 // "exit 3", "SIGSEGV": for messages.
-std::string describe(const guest::Ending& ending);
+std::string describe(const Ending& ending);
 
-} // namespace rdb::cli
+} // namespace rdb::guest
