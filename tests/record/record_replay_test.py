@@ -93,6 +93,34 @@ class RecordReplay(harness.TestCase):
         self.assertIn("the recording ends at time", replayed.err)
         self.assertTrue(set(replayed.out) <= set("x\n"))
 
+    def test_ctrl_c_goes_to_the_program_and_a_second_one_ends_the_recording(self):
+        script = ("import signal, time\n"
+                  "signal.signal(signal.SIGINT, lambda *_: print('interrupted', flush=True))\n"
+                  "print('ready', flush=True)\n"
+                  "while True: time.sleep(0.05)")
+        argv = [harness.rdb(), "record", "-o", self.path("trace"), "/usr/bin/python3", "-c", script]
+        child = subprocess.Popen(argv, cwd=self.tmp, env=self.environment(), stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True, start_new_session=True)
+        self.assertEqual(child.stdout.readline(), "ready\n")
+        os.killpg(child.pid, signal.SIGINT)
+        self.assertEqual(child.stdout.readline(), "interrupted\n")
+        # Two within a second, however slow the machine is.
+        for _ in range(100):
+            if child.poll() is not None:
+                break
+            os.killpg(child.pid, signal.SIGINT)
+            try:
+                child.wait(timeout=0.2)
+            except subprocess.TimeoutExpired:
+                pass
+        child.stdout.read()
+        err = child.stderr.read()
+        child.stdout.close()
+        child.stderr.close()
+        self.assertIn("ended by a second Ctrl-C", err)
+        replayed = self.rdb("replay", self.path("trace"), status=0)
+        self.assertTrue(replayed.out.startswith("ready\ninterrupted\n"), f"\n{replayed}")
+
     def test_bad_use(self):
         self.assertEqual(self.rdb("record").status, 2)
         self.assertEqual(self.rdb("record", "/does/not/exist").status, 2)
