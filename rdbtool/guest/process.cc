@@ -306,7 +306,8 @@ engine::Engine::InputResult Outside::instruction(Process& process, engine::Input
 }
 
 void Process::on_mask(uint64_t mask) {
-  if (!live_) return;
+  // While a received signal waits for its delivery, no other may take its place.
+  if (!live_ || current().pending) return;
   uint64_t real = mask & ~kSynchronousSignals;
   raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&real), 0, 8);
 }

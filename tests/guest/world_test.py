@@ -8,7 +8,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
-TARGETS = ["children", "hidden", "seccomp"]
+TARGETS = ["children", "hidden", "seccomp", "signals"]
 
 
 class World(harness.TestCase):

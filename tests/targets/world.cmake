@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Guests for what a process is to itself and to others: /proc, limits, signals, children.
-foreach(name children hidden seccomp)
+foreach(name children hidden seccomp signals)
   rdb_target_program(world_${name} world_${name}.c FLAGS -O1 -g)
 endforeach()

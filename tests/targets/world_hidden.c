@@ -94,7 +94,8 @@ int main(int argc, char** argv) {
     ssize_t n = readlink(form, link, sizeof link);
     struct stat by_link, by_name;
     printf("exe %d: %d", i, n == (ssize_t)strlen(real) && !strcmp(link, real));
-    printf(" %d\n", stat(form, &by_link) == 0 && stat(real, &by_name) == 0 && by_link.st_ino == by_name.st_ino);
+    printf(" %d\n",
+           stat(form, &by_link) == 0 && stat(real, &by_name) == 0 && by_link.st_ino == by_name.st_ino);
   }
   int proc = open("/proc/self", O_RDONLY | O_DIRECTORY);
   memset(link, 0, sizeof link);
@@ -131,7 +132,7 @@ int main(int argc, char** argv) {
   n = slurp("/proc/self/environ", buffer, sizeof buffer);
   printf("environ: %d\n", n > 0 && environ[0] && !strcmp(buffer, environ[0]));
   n = slurp("/proc/self/auxv", buffer, sizeof buffer);
-  unsigned long(*auxv)[2] = (void*)buffer;
+  unsigned long (*auxv)[2] = (void*)buffer;
   int equal = n > 100;
   for (int i = 0; auxv[i][0]; ++i)
     if (auxv[i][0] == AT_ENTRY || auxv[i][0] == AT_PHDR || auxv[i][0] == AT_RANDOM || auxv[i][0] == AT_EXECFN)
@@ -196,8 +197,8 @@ int main(int argc, char** argv) {
   printf("%.*s\n", (int)strcspn(at, "\n"), at);
 
   printf("deny write and execute: %d\n", prctl(65, 1, 0, 0, 0));
-  printf("both: %s\n", mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
-                               MAP_FAILED
+  printf("both: %s\n", mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                            0) == MAP_FAILED
                            ? strerror(errno)
                            : "mapped");
   printf("later: %s\n", mprotect(anonymous, 4096, PROT_READ | PROT_EXEC) ? strerror(errno) : "changed");

@@ -17,8 +17,8 @@
 
 static void on_sys(int signal, siginfo_t* info, void* context) {
   ucontext_t* uc = context;
-  printf("signal %d code %d errno %d call %d arch %d, here %d, rax %lld\n", signal, info->si_code, info->si_errno,
-         info->si_syscall, info->si_arch == AUDIT_ARCH_X86_64,
+  printf("signal %d code %d errno %d call %d arch %d, here %d, rax %lld\n", signal, info->si_code,
+         info->si_errno, info->si_syscall, info->si_arch == AUDIT_ARCH_X86_64,
          info->si_call_addr == (void*)uc->uc_mcontext.gregs[REG_RIP], uc->uc_mcontext.gregs[REG_RAX]);
   uc->uc_mcontext.gregs[REG_RAX] = 4711;
 }
