@@ -29,9 +29,10 @@ enum class ExitKind : uint8_t {
   emulated,
   invalid,
   refused,
-  stop, // before an address at which a stop was requested
-  hook, // before an instruction that is hooked; goes on at `resume`
-  step, // an instruction whose stores the host has to log
+  watch, // before an instruction that may touch a watched range
+  stop,  // before an address at which a stop was requested
+  hook,  // before an instruction that is hooked; goes on at `resume`
+  step,  // an instruction whose stores the host has to log
 };
 
 // A way out of a block. Its number is what translated code stores before it goes to the host.
@@ -88,6 +89,8 @@ struct Block {
   uint8_t* end = nullptr;
   uint8_t* entry = nullptr;          // where direct links go
   uint8_t* indirect_entry = nullptr; // where the indirect table goes, made when needed
+  uint8_t* indirect_next = nullptr;  // there: the branch taken if the target is another
+  Block* next_in_slot = nullptr;     // which leads to this one
   uint32_t instructions = 0;         // on the whole main path
   bool dead = false;                 // flushed; its memory stays until the whole cache goes
   Charge charge;

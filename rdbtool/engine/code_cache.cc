@@ -7,12 +7,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <nmmintrin.h>
 #include <sys/mman.h>
 
 namespace rdb::engine {
 namespace {
 
+// The indirect table, and those of the watches behind it.
+constexpr size_t kTablesSize = kIndirectSlots * sizeof(uint8_t*) + 2 * WatchFilter::kTable;
 constexpr size_t kRoom = 256 * 1024;
 constexpr size_t kExecutableStep = 1 << 20;
 constexpr size_t kDeadBytes = 2 << 20; // less is not worth a new start
@@ -24,17 +25,20 @@ uint8_t* map_host(uint64_t place, size_t size, int protection, const char* what)
   return static_cast<uint8_t*>(memory);
 }
 
-// The same function as Emitter::hash_to_rax().
-__attribute__((target("sse4.2"))) size_t indirect_hash(uint64_t pc) {
-  return _mm_crc32_u64(0, pc) & 0xFFFF;
+// The same function as Emitter::hash_to_rax(): the low bits are as different as any others.
+size_t indirect_hash(uint64_t pc) {
+  return pc & 0xFFFF;
 }
+
+constexpr int kLongestChain = 6;
 
 } // namespace
 
 CodeCache::CodeCache(uint64_t place, size_t size, uint64_t table_place) : size_(size) {
   memory_ = map_host(place, size, PROT_READ | PROT_WRITE, "the code cache");
   table_ = reinterpret_cast<uint8_t**>(
-      map_host(table_place, kIndirectSlots * sizeof(uint8_t*), PROT_READ | PROT_WRITE, "the branch table"));
+      map_host(table_place, kTablesSize, PROT_READ | PROT_WRITE, "the branch table"));
+  watches_.set_place(reinterpret_cast<uint8_t*>(table_ + kIndirectSlots));
   state_ = new (memory_) State;
   Emitter emit(memory_ + ((sizeof(State) + 4095) & ~size_t{4095}), memory_ + size);
   glue_ = emit_glue(emit, *state_, cpu(), kExitIndirectMiss);
@@ -58,7 +62,7 @@ void CodeCache::extend_executable() {
 
 CodeCache::~CodeCache() {
   munmap(memory_, size_);
-  munmap(table_, kIndirectSlots * sizeof(uint8_t*));
+  munmap(table_, kTablesSize);
 }
 
 void CodeCache::reset() {
@@ -71,6 +75,7 @@ void CodeCache::reset() {
   steps_by_pc_.clear();
   units_by_pc_.clear();
   blocks_by_page_.clear();
+  slots_.clear();
   arena_.clear();
   dead_bytes_ = 0;
   std::fill_n(table_, kIndirectSlots, glue_.indirect_miss);
@@ -179,11 +184,15 @@ void CodeCache::add_stub(uint64_t pc, const Emitter& emit, std::span<const MapEn
   cursor_ = memory_ + ((static_cast<size_t>(stub.end - memory_) + 15) & ~size_t{15});
 }
 
-uint8_t** CodeCache::table_slot(uint64_t pc) {
-  return &table_[indirect_hash(pc)];
-}
-
 void CodeCache::publish_indirect(Block& block) {
+  // Each slot has a chain of blocks, the newest first; what it has too many of is forgotten.
+  uint64_t slot = indirect_hash(block.pc);
+  Block* head = slots_.find(slot);
+  int length = 1;
+  for (Block* other = head; other != nullptr; other = other->next_in_slot) {
+    if (other == &block) return;
+    if (++length == kLongestChain) set_next(*other, nullptr);
+  }
   if (block.indirect_entry == nullptr) {
     // rcx holds the target that the table was asked for: go on only if it is this block's.
     Emitter emit = begin_block();
@@ -197,14 +206,33 @@ void CodeCache::publish_indirect(Block& block) {
     uint8_t* match = emit.jrcxz();
     emit.mov_imm64(RAX, block.pc);
     emit.lea_sum(RCX, RAX);
-    emit.jmp_to(glue_.indirect_miss);
+    block.indirect_next = emit.jmp().field;
     emit.land(match);
     emit.load(RAX, &state_->spill_rax);
     emit.load(RCX, &state_->spill_rcx);
     emit.jmp_to(block.entry);
     add_stub(block.pc, emit, {});
   }
-  *table_slot(block.pc) = block.indirect_entry;
+  set_next(block, head);
+  slots_.set(slot, &block);
+  table_[slot] = block.indirect_entry;
+}
+
+void CodeCache::set_next(Block& block, Block* next) {
+  block.next_in_slot = next;
+  Patch{block.indirect_next}.to(next != nullptr ? next->indirect_entry : glue_.indirect_miss);
+}
+
+void CodeCache::withdraw_indirect(Block& block) {
+  uint64_t slot = indirect_hash(block.pc);
+  Block* head = slots_.find(slot);
+  if (head == &block) {
+    slots_.set(slot, block.next_in_slot);
+    table_[slot] = block.next_in_slot != nullptr ? block.next_in_slot->indirect_entry : glue_.indirect_miss;
+    return;
+  }
+  for (Block* before = head; before != nullptr; before = before->next_in_slot)
+    if (before->next_in_slot == &block) set_next(*before, block.next_in_slot);
 }
 
 void CodeCache::unlink(Block& block) {
@@ -216,8 +244,7 @@ void CodeCache::unlink(Block& block) {
     number = exit.next_incoming;
   }
   block.incoming = 0;
-  uint8_t** slot = table_slot(block.pc);
-  if (block.indirect_entry != nullptr && *slot == block.indirect_entry) *slot = glue_.indirect_miss;
+  if (block.indirect_entry != nullptr) withdraw_indirect(block);
   if (blocks_by_pc_.find(block.pc) == &block) blocks_by_pc_.set(block.pc, nullptr);
 }
 

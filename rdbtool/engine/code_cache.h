@@ -7,6 +7,7 @@
 #include "rdbtool/engine/block.h"
 #include "rdbtool/engine/glue.h"
 #include "rdbtool/engine/pc_table.h"
+#include "rdbtool/engine/watch_filter.h"
 
 #include <deque>
 #include <span>
@@ -28,6 +29,8 @@ public:
   State& state() { return *state_; }
   const Glue& glue() const { return glue_; }
   uint32_t table_address() const { return static_cast<uint32_t>(reinterpret_cast<uint64_t>(table_)); }
+
+  WatchFilter& watches() { return watches_; }
 
   Block* find(uint64_t pc) const { return blocks_by_pc_.find(pc); }
   Block* find_step(uint64_t pc) const { return steps_by_pc_.find(pc); }
@@ -69,6 +72,7 @@ public:
 
   void invalidate(uint64_t begin, uint64_t end);
   void flush_all();
+  bool holds_code() const { return cursor_ != first_; }
   uint64_t generation() const { return generation_; }
 
   size_t used() const { return static_cast<size_t>(cursor_ - memory_); }
@@ -88,7 +92,8 @@ private:
   void kill_page(uint64_t page_number);
   void reset();
   void extend_executable();
-  uint8_t** table_slot(uint64_t pc);
+  void set_next(Block& block, Block* next);
+  void withdraw_indirect(Block& block);
 
   uint8_t* memory_ = nullptr;
   size_t size_ = 0;
@@ -106,7 +111,9 @@ private:
   PcTable<Block> steps_by_pc_;
   PcTable<Block> units_by_pc_;
   PcTable<PageUser> blocks_by_page_;
+  PcTable<Block> slots_; // by slot of the indirect table: the first of its chain
   Arena arena_;
+  WatchFilter watches_;
   bool counts_uses_ = true;
   size_t dead_bytes_ = 0;
   size_t peak_ = 0;

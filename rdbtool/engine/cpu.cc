@@ -50,6 +50,8 @@ Cpu detect() {
   result.xcr0 = static_cast<uint64_t>(high) << 32 | low;
   result.avx = result.xcr0 & 4;
   result.avx512 = (result.xcr0 & 0xE0) != 0;
+  __cpuid_count(7, 0, a, b, c, d);
+  result.bmi2 = result.avx && (b & bit_BMI2);
   __cpuid_count(13, 0, a, b, c, d);
   result.xsave_size = b;
   for (uint32_t i = 2; i < 32; ++i) {

@@ -130,11 +130,7 @@ void Emitter::load_top_of_stack(Gpr reg) {
 }
 
 void Emitter::hash_to_rax() {
-  static constexpr uint8_t kCode[] = {
-      0xB8, 0,    0,    0,    0,          // mov eax, 0 (xor would touch the flags)
-      0xF2, 0x48, 0x0F, 0x38, 0xF1, 0xC1, // crc32 rax, rcx
-      0x0F, 0xB7, 0xC0,                   // movzx eax, ax
-  };
+  static constexpr uint8_t kCode[] = {0x0F, 0xB7, 0xC1}; // movzx eax, cx
   bytes(kCode, sizeof kCode);
 }
 
@@ -173,6 +169,14 @@ uint8_t* Emitter::short_branch(uint8_t opcode, bool address32) {
 
 uint8_t* Emitter::jrcxz() {
   return short_branch(0xE3, false);
+}
+
+void Emitter::jmp_to_if_rcxz(const uint8_t* target) {
+  uint8_t* zero = jrcxz();
+  uint8_t* other = short_branch(0xEB, false);
+  land(zero);
+  jmp_to(target);
+  land(other);
 }
 
 void Emitter::land(uint8_t* branch) {
@@ -228,6 +232,58 @@ bool Emitter::copy(const Instruction& instruction) {
   uint8_t head[15];
   copy_head(instruction, head);
   return put_with_operand(instruction, head, instruction.modrm_offset, 0xFF, instruction.disp_offset + 4u);
+}
+
+void Emitter::lea_rcx(Gpr base, int32_t offset) {
+  byte(static_cast<uint8_t>(0x48 | base >> 3));
+  byte(0x8D);
+  byte(static_cast<uint8_t>(0x88 | (base & 7)));
+  if ((base & 7) == RSP) byte(0x24);
+  u32(static_cast<uint32_t>(offset));
+}
+
+void Emitter::lea_rcx_sum(Gpr base) {
+  // rcx is the index, so that every register can be the base.
+  byte(static_cast<uint8_t>(0x48 | base >> 3));
+  byte(0x8D);
+  byte(0x4C);
+  byte(static_cast<uint8_t>(RCX << 3 | (base & 7)));
+  byte(0);
+}
+
+void Emitter::lea_rcx_fs(int32_t offset) {
+  static constexpr uint8_t kCode[] = {0xF3, 0x48, 0x0F, 0xAE, 0xC1}; // rdfsbase rcx
+  bytes(kCode, sizeof kCode);
+  lea_offset(RCX, offset);
+}
+
+bool Emitter::lea_operand(Gpr reg, const Instruction& instruction) {
+  // Of a VEX or EVEX prefix, the (inverted) bits that extend index and base.
+  uint8_t extension = instruction.rex & 3;
+  if (instruction.vex_offset)
+    extension = static_cast<uint8_t>(~instruction.bytes[instruction.vex_offset] >> 5 & 3);
+  uint8_t head[2] = {static_cast<uint8_t>(0x48 | extension | (reg >> 3) << 2), 0x8D};
+  // What follows the operand (an immediate) is not part of it.
+  size_t end = instruction.modrm_offset + 1u;
+  uint8_t modrm = instruction.bytes[instruction.modrm_offset];
+  if ((modrm & 7) == 4) ++end;
+  if (instruction.disp_offset) {
+    bool small = modrm >> 6 == 1;
+    end = instruction.disp_offset + (small ? 1u : 4u);
+  }
+  Instruction bare = instruction;
+  bare.length = static_cast<uint8_t>(end);
+  return put_with_operand(bare, head, sizeof head, reg & 7, end);
+}
+
+void Emitter::ask_table_rcx(uint8_t shift, uint32_t table) {
+  const uint8_t code[] = {
+      0xC4, 0xE3, 0xFB, 0xF0, 0xC9, shift, // rorx rcx, rcx, shift
+      0x0F, 0xB7, 0xC9,                    // movzx ecx, cx
+      0x0F, 0xB6, 0x89,                    // movzx ecx, byte [rcx + table]
+  };
+  bytes(code, sizeof code);
+  u32(table);
 }
 
 bool Emitter::load_operand(Gpr reg, const Instruction& instruction) {

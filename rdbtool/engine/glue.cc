@@ -108,13 +108,15 @@ Glue emit_glue(Emitter& emit, State& state, const Cpu& cpu, uint32_t miss_exit) 
   code(emit, {0x41, 0x5F, 0x41, 0x5E, 0x41, 0x5D, 0x41, 0x5C, 0x5B, 0x5D}); // pop r15 r14 r13 r12 rbx rbp
   code(emit, {0xC3});
 
-  glue.system_call = emit.here();
+  glue.quick_leave = emit.here();
   save_general(emit, state);
-  code(emit, {0xFC});                   // cld
+  code(emit, {0xFC}); // cld
+  emit.store_imm32(&state.in_quick_call, 1);
   code(emit, {0x48, 0x83, 0xEC, 0x08}); // sub rsp, 8: the ABI's alignment
   emit.load(RDI, &state.quick_context);
   with_slot(emit, {0xFF}, 2, &state.quick_entry); // call [quick_entry]
   code(emit, {0x48, 0x83, 0xC4, 0x08});           // add rsp, 8
+  emit.store_imm32(&state.in_quick_call, 0);
   emit.store(&state.resume, RAX);
   code(emit, {0x48, 0x85, 0xC0}); // test rax, rax
   emit.jcc(kConditionZero).to(save_rest);

@@ -11,7 +11,7 @@ namespace rdb::engine {
 struct Glue {
   void (*enter)() = nullptr;        // loads the guest's registers and jumps to State::resume
   uint8_t* leave = nullptr;         // saves the guest's registers and returns from enter()
-  uint8_t* system_call = nullptr;   // the same, but lets the host try to go on first
+  uint8_t* quick_leave = nullptr;   // the same, but the host may go on at once: see State::quick_entry
   uint8_t* indirect_miss = nullptr; // rcx holds a guest address that the indirect table does not have
 };
 

@@ -2,6 +2,7 @@
 #include "rdbtool/engine/operand.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/engine/watch_filter.h"
 
 #include <Zydis/Zydis.h>
 
@@ -75,6 +76,95 @@ std::vector<MemoryAccess> memory_accesses(const Instruction& instruction, const 
     result.push_back(access);
   }
   return result;
+}
+
+namespace {
+
+bool is_gpr(ZydisRegister reg) {
+  return reg >= ZYDIS_REGISTER_RAX && reg <= ZYDIS_REGISTER_R15;
+}
+
+// Adds one memory operand to the plan. False: too odd.
+bool plan_place(const Decoded& decoded, const ZydisDecodedOperand& operand, const Instruction& instruction,
+                AccessPlan& plan) {
+  using PlaceKind = AccessPlan::Place::Kind;
+  const ZydisDecodedInstruction& zydis = decoded.instruction;
+  AccessPlan::Place place;
+  place.size = operand.size / 8u;
+  if (place.size > WatchFilter::kReach || plan.places == 3 || zydis.address_width != 64) return false;
+  if (operand.mem.type != ZYDIS_MEMOP_TYPE_MEM || operand.mem.segment == ZYDIS_REGISTER_GS) return false;
+  // EVEX scales small displacements.
+  if (zydis.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX) return false;
+  place.offset = operand.mem.disp.has_displacement ? operand.mem.disp.value : 0;
+  place.has_base = operand.mem.base >= ZYDIS_REGISTER_RAX && operand.mem.base <= ZYDIS_REGISTER_R15;
+  if (place.has_base) place.base = static_cast<Gpr>(operand.mem.base - ZYDIS_REGISTER_RAX);
+  place.indexed = operand.mem.index != ZYDIS_REGISTER_NONE;
+  if (operand.visibility != ZYDIS_OPERAND_VISIBILITY_EXPLICIT) {
+    // The stack, or what leave finds.
+    if (!place.has_base || place.indexed || (place.base != RSP && place.base != RBP)) return false;
+    if (is_push(zydis)) place.offset -= place.size;
+  } else if (zydis.meta.category == ZYDIS_CATEGORY_POP) {
+    return false; // pop computes its destination with the new rsp
+  } else if (operand.mem.segment == ZYDIS_REGISTER_FS) {
+    place.kind = PlaceKind::tls;
+    if (place.indexed || operand.mem.base == ZYDIS_REGISTER_RIP || (place.has_base && place.base == RCX))
+      return false;
+  } else if (operand.mem.base == ZYDIS_REGISTER_RIP) {
+    place.kind = PlaceKind::constant;
+    place.offset = static_cast<int64_t>(instruction.rip_target());
+  } else {
+    place.kind = place.has_base || place.indexed ? PlaceKind::operand : PlaceKind::constant;
+  }
+  plan.place[plan.places++] = place;
+  return true;
+}
+
+// Instructions that move rsp by an amount that is known.
+void plan_rsp(const Decoded& decoded, AccessPlan& plan) {
+  const ZydisDecodedInstruction& zydis = decoded.instruction;
+  const ZydisDecodedOperand* operands = decoded.operands;
+  plan.rsp_moves = true;
+  if (zydis.mnemonic == ZYDIS_MNEMONIC_PUSH || zydis.mnemonic == ZYDIS_MNEMONIC_CALL)
+    plan.rsp_change = -8;
+  else if (zydis.mnemonic == ZYDIS_MNEMONIC_POP && zydis.operand_width == 64 &&
+           operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER && operands[0].reg.value != ZYDIS_REGISTER_RSP)
+    plan.rsp_change = 8;
+  else if (zydis.mnemonic == ZYDIS_MNEMONIC_RET)
+    plan.rsp_change = 8 + (zydis.raw.imm[0].size ? static_cast<int64_t>(zydis.raw.imm[0].value.u) : 0);
+  else if ((zydis.mnemonic == ZYDIS_MNEMONIC_SUB || zydis.mnemonic == ZYDIS_MNEMONIC_ADD) &&
+           operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && zydis.operand_width == 64)
+    plan.rsp_change =
+        zydis.mnemonic == ZYDIS_MNEMONIC_ADD ? operands[1].imm.value.s : -operands[1].imm.value.s;
+  else
+    plan.rsp_moves = false;
+  if (zydis.mnemonic == ZYDIS_MNEMONIC_PUSH && zydis.operand_width != 64) plan.rsp_moves = false;
+}
+
+} // namespace
+
+AccessPlan access_plan(const Instruction& instruction) {
+  AccessPlan plan;
+  Decoded decoded;
+  plan.odd = true;
+  plan.written = ~0u;
+  if (!decode_fully(instruction, decoded)) return plan;
+  constexpr auto kRepeated = ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE;
+  if (decoded.instruction.attributes & kRepeated || decoded.instruction.mnemonic == ZYDIS_MNEMONIC_ENTER)
+    return plan;
+  plan.written = decoded.instruction.mnemonic == ZYDIS_MNEMONIC_WRFSBASE ? AccessPlan::kFsBase : 0;
+  for (int i = 0; i < decoded.instruction.operand_count; ++i) {
+    const ZydisDecodedOperand& operand = decoded.operands[i];
+    if (operand.type == ZYDIS_OPERAND_TYPE_REGISTER && operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) {
+      ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operand.reg.value);
+      if (is_gpr(whole)) plan.written |= 1u << (whole - ZYDIS_REGISTER_RAX);
+    }
+    if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN) continue;
+    if (!(operand.actions & (ZYDIS_OPERAND_ACTION_MASK_READ | ZYDIS_OPERAND_ACTION_MASK_WRITE))) continue;
+    if (!plan_place(decoded, operand, instruction, plan)) return plan;
+  }
+  if (plan.written & 1u << RSP) plan_rsp(decoded, plan);
+  plan.odd = false;
+  return plan;
 }
 
 uint64_t operand_address(const Instruction& instruction, const Registers& regs) {

@@ -19,6 +19,32 @@ struct MemoryAccess {
 // covers all its iterations; a gather one per element that is not masked is approximated by none.
 std::vector<MemoryAccess> memory_accesses(const Instruction& instruction, const Registers& regs);
 
+// The same without register values: how translated code finds out what an instruction is about to touch.
+struct AccessPlan {
+  struct Place {
+    enum class Kind : uint8_t {
+      constant, // at `offset`
+      operand,  // at the explicit operand, base + offset and possibly an index
+      stack,    // at base + offset
+      tls,      // at the FS base + offset, and base if there is one
+    } kind = Kind::stack;
+    bool has_base = false;
+    Gpr base = RAX;
+    bool indexed = false; // nothing is known about its neighbours
+    int64_t offset = 0;
+    uint32_t size = 0;
+  };
+  bool odd = false; // not to be told by such simple means: the host has to look each time
+  int places = 0;
+  Place place[3];
+  // General registers that get a new value, a bit each; the FS base has the next one.
+  static constexpr uint32_t kFsBase = 1u << 16;
+  uint32_t written = 0;
+  bool rsp_moves = false; // of these, rsp changes by a known amount
+  int64_t rsp_change = 0;
+};
+AccessPlan access_plan(const Instruction& instruction);
+
 // The address of the explicit memory operand.
 uint64_t operand_address(const Instruction& instruction, const Registers& regs);
 

@@ -24,8 +24,8 @@ struct State {
   uint32_t mxcsr_guest = 0x1F80;
   uint64_t resume = 0;
 
-  // System calls are first offered to the host with only the general registers saved. It returns where to go
-  // on in translated code, or 0.
+  // System calls and single steps first call this with only the general registers saved. It returns where to
+  // go on in translated code, or 0.
   uint64_t (*quick_entry)(void*) = nullptr;
   void* quick_context = nullptr;
   uint32_t in_quick_call = 0; // host code runs, but with the guest's FS base and vectors

@@ -7,6 +7,7 @@
 #include "rdbtool/engine/translate.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/engine/operand.h"
 #include "rdbtool/engine/scratch.h"
 #include "rdbtool/engine/store_log.h"
 
@@ -32,6 +33,7 @@ struct Cold {
     settle,        // charges first, then goes to another block
     compare_again, // the budget is used up while settling: the flags come from `compare`
     guard_miss,
+    watch, // looks more closely at an access
   } kind;
   ExitKind exit = ExitKind::direct;
   Patch field;               // the branch that comes here
@@ -40,6 +42,7 @@ struct Cold {
   int owed = 0;
   const Instruction* compare = nullptr; // done again after settling
   uint64_t expected = 0;                // guard_miss
+  AccessPlan::Place place = {};         // watch, with the instruction in `compare`
 };
 
 // Kept between translations, so that their memory is allocated once.
@@ -84,6 +87,7 @@ public:
       step_ = &path_[static_cast<size_t>(index_)];
       instruction_ = &step_->instruction;
       last_ = index_ + 1 == static_cast<int>(path_.size());
+      if (watching()) check_accesses();
       if (index_ == charge_index_) charge_over_dead_flags();
       emit_instruction();
     }
@@ -139,7 +143,9 @@ private:
   }
 
   // Tells the host which exit this is, and goes there.
-  Exit& leave(const Exit& exit) { return leave_by(cache_.glue().leave, exit); }
+  Exit& leave(const Exit& exit) {
+    return leave_by(flavour_ == Flavour::step ? cache_.glue().quick_leave : cache_.glue().leave, exit);
+  }
 
   Exit& leave_by(const uint8_t* way, const Exit& exit) {
     uint32_t number = cache_.add_exit(block_, exit);
@@ -173,7 +179,7 @@ private:
 
   // For bridges to this block. The charge stands before the current instruction.
   void describe_charge(uint8_t* done) {
-    if (flavour_ != Flavour::trace || index_ > kLongestPrefix) return;
+    if (flavour_ != Flavour::trace || index_ > kLongestPrefix || watching()) return;
     std::vector<Instruction>& before = buffers_->prefix;
     for (int i = 0; i < index_ + (instruction_->memory ? 1 : 0); ++i) {
       const Instruction& instruction = path_[static_cast<size_t>(i)].instruction;
@@ -276,6 +282,15 @@ private:
     case Cold::Kind::guard_miss:
       guard_miss(cold);
       return;
+    case Cold::Kind::watch:
+      map_at(cold.pc, cold.owed, kSpillRcx);
+      emit_.load(RCX, &state_.spill_rcx);
+      ask(cold.place, *cold.compare, WatchFilter::kPageShift, cache_.watches().pages());
+      emit_.jmp_to_if_rcxz(cold.resume);
+      emit_.load(RCX, &state_.spill_rcx);
+      map_at(cold.pc, cold.owed, kSpillNone);
+      leave({.kind = ExitKind::watch, .target = cold.pc, .owed = cold.owed});
+      return;
     }
   }
 
@@ -301,6 +316,80 @@ private:
     }
     map();
     emit_store_log(emit_, state_, *instruction_, form, [&](uint8_t spill) { map(spill); });
+  }
+
+  bool watching() { return charges() && !cache_.watches().empty(); }
+
+  // Before the current instruction: leaves if it may touch a watched range.
+  void check_accesses() {
+    AccessPlan plan = access_plan(*instruction_);
+    bool by_host = plan.odd || instruction_->kind == Kind::emulated;
+    for (int i = 0; i < plan.places && !by_host; ++i) {
+      const AccessPlan::Place& place = plan.place[i];
+      if (place.kind == AccessPlan::Place::Kind::constant)
+        by_host = cache_.watches().touches(static_cast<uint64_t>(place.offset), place.size);
+      else if (!fits_int32(static_cast<uint64_t>(place.offset)))
+        by_host = true;
+      else if (!asked(place))
+        check_access(place);
+    }
+    if (by_host) {
+      map();
+      leave({.kind = ExitKind::watch, .target = instruction_->pc, .owed = owed_before()});
+    }
+    forget(plan);
+  }
+
+  void check_access(const AccessPlan::Place& place) {
+    map();
+    emit_.store(&state_.spill_rcx, RCX);
+    map(kSpillRcx);
+    ask(place, *instruction_, WatchFilter::kLineShift, cache_.watches().lines());
+    uint8_t* none = emit_.jrcxz();
+    Patch maybe = emit_.jmp();
+    emit_.land(none);
+    later({Cold::Kind::watch, ExitKind::watch, maybe, emit_.here(), instruction_->pc, owed_before(),
+           instruction_, 0, place});
+    emit_.load(RCX, &state_.spill_rcx);
+    map();
+    if (!place.indexed) asked_.push_back(place);
+  }
+
+  // rcx becomes zero if there is nothing watched near the place; its own value is in its slot.
+  void ask(const AccessPlan::Place& place, const Instruction& instruction, uint8_t shift, uint32_t table) {
+    auto offset = static_cast<int32_t>(place.offset);
+    if (place.kind == AccessPlan::Place::Kind::operand) {
+      RDB_CHECK(emit_.lea_operand(RCX, instruction));
+    } else if (place.kind == AccessPlan::Place::Kind::tls) {
+      emit_.lea_rcx_fs(offset);
+      if (place.has_base) emit_.lea_rcx_sum(place.base);
+    } else {
+      emit_.lea_rcx(place.base, offset);
+    }
+    emit_.ask_table_rcx(shift, table);
+  }
+
+  // An earlier question in this path has answered for this place too.
+  bool asked(const AccessPlan::Place& place) const {
+    if (place.indexed) return false;
+    return std::any_of(asked_.begin(), asked_.end(), [&](const AccessPlan::Place& other) {
+      bool same_base =
+          place.has_base == other.has_base && (!place.has_base || place.base == other.base) &&
+          (place.kind == AccessPlan::Place::Kind::tls) == (other.kind == AccessPlan::Place::Kind::tls);
+      return same_base && std::abs(place.offset - other.offset) + place.size <= WatchFilter::kReach;
+    });
+  }
+
+  // What the current instruction does to the registers that were asked about.
+  void forget(const AccessPlan& plan) {
+    if (plan.rsp_moves)
+      for (AccessPlan::Place& place : asked_)
+        if (place.base == RSP && place.has_base) place.offset -= plan.rsp_change;
+    std::erase_if(asked_, [&](const AccessPlan::Place& place) {
+      if (place.kind == AccessPlan::Place::Kind::tls && plan.written & AccessPlan::kFsBase) return true;
+      if (!place.has_base || (place.base == RSP && plan.rsp_moves)) return false;
+      return (plan.written >> place.base & 1) != 0;
+    });
   }
 
   void emit_instruction() {
@@ -334,7 +423,7 @@ private:
       return;
     case Kind::system_call:
       map();
-      leave_by(charges() ? cache_.glue().system_call : cache_.glue().leave,
+      leave_by(charges() ? cache_.glue().quick_leave : cache_.glue().leave,
                {.kind = ExitKind::system_call, .target = instruction_->end(), .owed = owed_after()});
       closed_ = true;
       return;
@@ -606,6 +695,7 @@ private:
   bool last_ = false;
   bool closed_ = false; // the main path has ended
   Buffers* buffers_ = nullptr;
+  std::vector<AccessPlan::Place> asked_; // the answers that are still good
 };
 
 } // namespace

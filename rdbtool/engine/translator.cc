@@ -47,7 +47,7 @@ private:
 Translator::Translator(GuestMemory& memory, const TranslatorOptions& options)
     : memory_(memory), options_(options),
       cache_(options.cache_place, options.cache_size, options.table_place), state_(cache_.state()),
-      started_ticks_(__rdtsc()), started_ns_(nanoseconds()) {
+      watches_(cache_.watches()), started_ticks_(__rdtsc()), started_ns_(nanoseconds()) {
   if (!options.traces) cache_.stop_counting();
   state_.quick_entry = &quick_entry;
   state_.quick_context = this;
@@ -82,7 +82,8 @@ Translator::Next Translator::advance(Stop& stop) {
     return Next::stop;
   }
   uint64_t remaining = run_target_ - executed_;
-  if (must_step_ || at_stop || options_.step_only || !watches_.empty() || remaining <= kSlack) {
+  bool steps_for_watches = must_check_ || (!watches_.empty() && !cpu().bmi2);
+  if (must_step_ || at_stop || options_.step_only || steps_for_watches || remaining <= kSlack) {
     pending_link_ = 0;
     bool single = options_.step_only || options_.log_stores || !watches_.empty();
     return step(stop, single ? 1 : std::max<uint64_t>(remaining, 1));
@@ -148,6 +149,10 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
       return Next::go_on;
     case ExitKind::stop:
       regs.rip = exit.target;
+      return Next::go_on;
+    case ExitKind::watch:
+      regs.rip = exit.target;
+      must_check_ = true;
       return Next::go_on;
     case ExitKind::indirect:
       regs.rip = state_.indirect_target;
@@ -251,10 +256,13 @@ Translator::Next Translator::step(Stop& stop, uint64_t most) {
   cache_.make_room();
   Block* block = private_block(pc, most);
   if (block == nullptr) return no_code(stop);
-  if (!watches_.empty() && !first_) {
+  must_check_ = false;
+  if (!watches_.empty() && executed_ != reported_access_) {
     find_basic(memory_, stops_, pc, 1, path_);
     if (!path_.steps.empty() && watched(path_.steps[0].instruction, stop.access)) {
       stop.reason = StopReason::access;
+      reported_access_ = executed_;
+      must_check_ = true; // also where nothing is to be said next time: the code would leave again
       return Next::stop;
     }
   }
@@ -313,15 +321,17 @@ Translator::Next Translator::record_trace(Stop& stop) {
   trace.clear();
   std::vector<uint64_t> returns; // addresses behind calls that the trace has gone into
   bool loops = false;
+  // What is executed while recording is executed unchecked, but for single instructions.
+  const size_t unit = watches_.empty() ? kLongestUnit : 1;
   while (trace.size() + kLongestUnit <= kLongestTrace) {
     uint64_t pc = state_.registers.rip;
     if (interrupted_ || (!trace.empty() && !stops_.empty() && stops_.count(pc))) break;
-    find_basic(memory_, stops_, pc, kLongestUnit, path_);
+    find_basic(memory_, stops_, pc, unit, path_);
     if (path_.steps.empty()) break;
     size_t begin = trace.size();
     trace.insert(trace.end(), path_.steps.begin(), path_.steps.end());
     if (path_.steps.back().instruction.kind >= Kind::system_call) break; // the host's turn: the trace's end
-    Next next = step(stop, kLongestUnit);
+    Next next = step(stop, unit);
     if (next == Next::stop) return next; // a fault: the path is not worth keeping
     uint64_t after = state_.registers.rip;
     trace.back().next = after;
@@ -375,10 +385,6 @@ void Translator::remove_hook(GuestAddr address) {
 void Translator::remove_stop(GuestAddr address) {
   stops_.erase(address.value);
   cache_.invalidate(address.value, address.value + 1);
-}
-
-void Translator::add_watch(GuestAddr address, uint64_t size, bool reads, bool writes) {
-  watches_.push_back({address.value, address.value + size, reads, writes});
 }
 
 void Translator::invalidate(GuestAddr begin, uint64_t size) {

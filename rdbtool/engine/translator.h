@@ -39,7 +39,7 @@ public:
   void add_stop(GuestAddr address) override;
   void remove_stop(GuestAddr address) override;
   void add_watch(GuestAddr address, uint64_t size, bool reads, bool writes) override;
-  void clear_watches() override { watches_.clear(); }
+  void clear_watches() override;
   void invalidate(GuestAddr begin, uint64_t size) override;
   void interrupt(void* ucontext) override;
   bool handle_signal(int signal, siginfo_t* info, void* ucontext) override;
@@ -104,7 +104,9 @@ private:
   int64_t budget_for(uint64_t remaining) const;
   Next record_trace(Stop& stop);
   // Where translated code goes on after a system call that needed no host; 0 if it has to leave.
-  uint64_t quick_call();
+  uint64_t quick_call(const Exit& exit);
+  // The same after a single step.
+  uint64_t quick_step(const Exit& exit);
   static uint64_t quick_entry(void* translator);
   void enter(uint8_t* place, int64_t budget, int64_t already_charged);
 
@@ -135,11 +137,9 @@ private:
   uint64_t hooked_pc_ = 0;
   StoreLogEntry* log_end_ = nullptr;
   std::unordered_set<uint64_t> hot_;
-  struct Watch {
-    uint64_t begin, end;
-    bool reads, writes;
-  };
-  std::vector<Watch> watches_;
+  WatchFilter& watches_;
+  bool must_check_ = false;               // the next instruction may touch a watched range
+  uint64_t reported_access_ = UINT64_MAX; // the time at which run() stopped before an access: not again
   Path path_;
   std::vector<PathStep> trace_; // being recorded
   uint64_t translate_ticks_ = 0;

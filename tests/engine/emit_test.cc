@@ -65,7 +65,15 @@ TEST_F(Emit, arithmetic) {
   EXPECT_EQ(text([&](Emitter& e) { e.lea_sum(RCX, RAX); }), "lea rcx, [rcx+rax*1]");
   EXPECT_EQ(text([&](Emitter& e) { e.add_rsp(8); }), "lea rsp, [rsp+0x08]");
   EXPECT_EQ(text([&](Emitter& e) { e.add_rsp(0x1008); }), "lea rsp, [rsp+0x1008]");
-  EXPECT_EQ(text([&](Emitter& e) { e.hash_to_rax(); }), "mov eax, 0x00; crc32 rax, rcx; movzx eax, ax");
+  EXPECT_EQ(text([&](Emitter& e) { e.hash_to_rax(); }), "movzx eax, cx");
+  EXPECT_EQ(text([&](Emitter& e) { e.lea_rcx(RSP, -8); }), "lea rcx, [rsp-0x08]");
+  EXPECT_EQ(text([&](Emitter& e) { e.lea_rcx(R12, 0x1234); }), "lea rcx, [r12+0x1234]");
+  EXPECT_EQ(text([&](Emitter& e) { e.lea_rcx(R9, 16); }), "lea rcx, [r9+0x10]");
+  EXPECT_EQ(text([&](Emitter& e) { e.lea_rcx_sum(R13); }), "lea rcx, [r13+rcx*1]");
+  EXPECT_EQ(text([&](Emitter& e) { e.lea_rcx_sum(RDX); }), "lea rcx, [rdx+rcx*1]");
+  EXPECT_EQ(text([&](Emitter& e) { e.lea_rcx_fs(0x28); }), "rdfsbase rcx; lea rcx, [rcx+0x28]");
+  EXPECT_EQ(text([&](Emitter& e) { e.ask_table_rcx(6, 0x7F080000); }),
+            "rorx rcx, rcx, 0x06; movzx ecx, cx; movzx ecx, byte ptr [rcx+0x7F080000]");
 }
 
 TEST_F(Emit, stack_and_branches) {

@@ -15,6 +15,7 @@
 extern "C" {
 extern const uint8_t rdb_test_code[];
 extern const uint8_t rdb_test_function[];
+extern const uint8_t rdb_test_constant[];
 extern const uint8_t rdb_test_faults[];
 extern const uint8_t rdb_test_code_end[];
 }
@@ -22,7 +23,7 @@ extern const uint8_t rdb_test_code_end[];
 // rdi: 4096 bytes, rsi: rounds. Flags live over calls, indirect calls, carries, returns to two places.
 asm(R"(
     .text
-    .globl rdb_test_code, rdb_test_function, rdb_test_faults, rdb_test_code_end
+    .globl rdb_test_code, rdb_test_function, rdb_test_constant, rdb_test_faults, rdb_test_code_end
 rdb_test_code:
     mov %rsi, %rcx
     xor %eax, %eax
@@ -321,6 +322,107 @@ TEST_P(EngineTest, stops_before_accesses_to_a_watched_range) {
   }
   EXPECT_GT(stops, 10u) << "an eighth of the stores should hit";
   expect_equal(plain, outcome(*engine, stop.reason, engine->executed() - before), "with watches");
+}
+
+// Everything that a run with watches tells: where it stops, and for what.
+struct Touch {
+  uint64_t executed, pc, address, size;
+  bool write;
+  bool operator==(const Touch&) const = default;
+};
+
+TEST_P(EngineTest, finds_the_same_accesses_in_every_tier) {
+  constexpr uint64_t kRounds = 2000;
+  const auto data = reinterpret_cast<uint64_t>(data_);
+  const auto stack = reinterpret_cast<uint64_t>(stack_) + 65536 - 64;
+  struct Set {
+    const char* name;
+    std::vector<WatchFilter::Watch> watches;
+  };
+  std::vector<Set> sets = {
+      {"one byte", {{data + 0x805, data + 0x806, true, true}}},
+      {"writes of four ranges",
+       {{data + 8, data + 16, false, true},
+        {data + 0x100, data + 0x104, false, true},
+        {data + 0xff8, data + 0x1000, false, true},
+        {data + 0x7fc, data + 0x804, false, true}}},
+      {"reads of the stack", {{stack - 8, stack, true, false}}},
+      {"a constant", {{code(rdb_test_constant) + 3, code(rdb_test_constant) + 4, true, false}}},
+      {"nothing that is touched", {{data + 0x2000, data + 0x2008, true, true}}},
+      {"many", {}},
+  };
+  for (uint64_t i = 0; i < 1000; ++i)
+    sets.back().watches.push_back({data + 0x2000 + 0x1000 * i, data + 0x2001 + 0x1000 * i, true, true});
+  sets.back().watches.push_back({data + 0x400, data + 0x408, true, true});
+  for (const Set& set : sets) {
+    std::vector<Touch> expected;
+    Outcome last;
+    for (Tier tier : {Tier::step, Tier::blocks, Tier::traces}) {
+      auto engine = make(tier);
+      for (const WatchFilter::Watch& watch : set.watches)
+        engine->add_watch(GuestAddr(watch.begin), watch.end - watch.begin, watch.reads, watch.writes);
+      std::vector<Touch> found;
+      reset(*engine, rdb_test_code, kRounds);
+      Stop stop;
+      while ((stop = engine->run(UINT64_MAX)).reason == StopReason::access)
+        found.push_back({engine->executed(), engine->registers().rip, stop.access.address.value,
+                         stop.access.size, stop.access.write});
+      Outcome end = outcome(*engine, stop.reason, engine->executed());
+      if (tier == Tier::step) {
+        expected = found;
+        last = end;
+        continue;
+      }
+      ASSERT_EQ(expected.size(), found.size()) << set.name;
+      EXPECT_TRUE(expected == found) << set.name;
+      expect_equal(last, end, set.name);
+    }
+  }
+}
+
+TEST_P(EngineTest, a_limit_before_an_access_does_not_hide_it) {
+  auto engine = make(Tier::traces);
+  const auto data = reinterpret_cast<uint64_t>(data_);
+  reset(*engine, rdb_test_code, 300);
+  engine->add_watch(GuestAddr(data), 4096, false, true);
+  ASSERT_EQ(static_cast<int>(engine->run(UINT64_MAX).reason), static_cast<int>(StopReason::access));
+  uint64_t at = engine->executed();
+  engine = nullptr;
+  engine = make(Tier::traces);
+  reset(*engine, rdb_test_code, 300);
+  engine->run(at);
+  engine->add_watch(GuestAddr(data), 4096, false, true);
+  EXPECT_EQ(static_cast<int>(engine->run(UINT64_MAX).reason), static_cast<int>(StopReason::access));
+  EXPECT_EQ(engine->executed(), at);
+}
+
+bool quick_answer(void* context, Registers& registers, uint64_t executed) {
+  auto& seen = *static_cast<std::vector<uint64_t>*>(context);
+  if (seen.size() == 3) return false;
+  seen.push_back(executed);
+  registers.gpr[RAX] = 77;
+  return true;
+}
+
+TEST_P(EngineTest, offers_system_calls_to_the_quick_function_first) {
+  auto engine = make(Tier::traces);
+  std::vector<uint64_t> seen;
+  seen.reserve(4);
+  engine->set_quick_call({&quick_answer, &seen});
+  // The code falls through its system call into a function that returns: to the code again.
+  reset(*engine, rdb_test_code, 5);
+  Registers& regs = engine->registers();
+  regs.gpr[RSP] -= 64;
+  const uint64_t again = code(rdb_test_code);
+  for (int i = 0; i < 8; ++i)
+    std::memcpy(reinterpret_cast<void*>(regs.gpr[RSP] + 8u * static_cast<uint64_t>(i)), &again, 8);
+  Stop stop = engine->run(UINT64_MAX);
+  EXPECT_EQ(static_cast<int>(stop.reason), static_cast<int>(StopReason::system_call));
+  ASSERT_EQ(seen.size(), 3u);
+  EXPECT_LT(seen[0], seen[1]);
+  EXPECT_LT(seen[2], engine->executed());
+  EXPECT_EQ(engine->statistics().quick_calls, 3u);
+  EXPECT_EQ(regs.gpr[RCX], regs.rip);
 }
 
 TEST_P(EngineTest, faults_show_the_exact_state_at_every_instruction) {

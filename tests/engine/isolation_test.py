@@ -27,7 +27,7 @@ class Isolation(guests.GuestTest):
     def test_dead_stack_is_the_same_in_every_run_and_engine(self):
         argv = [harness.target("eng_stack_hash")]
         outputs = [self.rdb_run(["--no-aslr", *options], argv, status=0).out
-                   for options in ([], [], ["--engine=blocks"], ["--engine=step"])]
+                   for options in ([], [], ["--engine=step"], ["--lockstep"])]
         self.assertRegex(outputs[0], r"below [0-9a-f]{16} above [0-9a-f]{16}\n")
         self.assertEqual(outputs, [outputs[0]] * 4)
 

@@ -43,7 +43,7 @@ PROGRAMS = {
 
 LARGE = {"calls_static", "calls_static_pie", "calls_nopie", "calls_unoptimised", "exceptions", "exceptions_static", "flags", "memory",
          "stack_forms", "strings"}
-SLOW_ENGINES = {"blocks"}
+SLOW_ENGINES = {"blocks", "lockstep"}
 
 
 class Programs(guests.GuestTest):

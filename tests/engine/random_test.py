@@ -40,6 +40,11 @@ class Random(guests.GuestTest):
             with self.subTest(seed=seed):
                 self.check(seed, 5000, "blocks")
 
+    def test_lockstep(self):
+        for seed in range(FIRST, FIRST + 5):
+            with self.subTest(seed=seed):
+                self.check(seed, 2000, "lockstep")
+
     def test_step(self):
         for seed in range(FIRST, FIRST + 5):
             with self.subTest(seed=seed):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Real programs of the system under the engine, single-threaded, with the native run as the expected output: stdout, stderr,
-exit status and every file of the working directory. By default all run in the fast engine and a few one instruction at a
-time; with --full all do.
+exit status and every file of the working directory. By default all run in the fast engine and a few in lockstep; with
+--full all do.
 
     sweep.py [--full] [Sweep.test_NAME_ENGINE ...]
 """
@@ -135,7 +135,7 @@ STDIN = {
     "bc": "scale=60\n4*a(1)\nfor (i=1;i<40;i++) i^i\nsqrt(2)\n",
     "ed": "1,3p\n2d\n$a\nnew\n.\nw\nq\n",
 }
-STEP = ["true", "ls", "sort", "grep", "awk", "perl", "python3_pass", "sqlite3", "gzip", "openssl_digest", "git_log", "bc",
+LOCKSTEP = ["true", "ls", "sort", "grep", "awk", "perl", "python3_pass", "sqlite3", "gzip", "openssl_digest", "git_log", "bc",
             "bash", "md5sum", "xz_decompress", "tar_list", "factor"]
 # Not on every machine: scripts/deps does not install these.
 OPTIONAL = {"tclsh", "jq", "xxd", "ed", "lz4", "cc1plus"}
@@ -271,7 +271,7 @@ class Sweep(guests.GuestTest):
 
 def add_tests():
     for name in COMMANDS:
-        for engine in ["fast"] + (["step"] if FULL or name in STEP else []):
+        for engine in ["fast"] + (["lockstep"] if FULL or name in LOCKSTEP else []):
             def test(self, name=name, engine=engine):
                 self.check(name, engine)
             setattr(Sweep, f"test_{name}_{engine}", test)

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which memory is watched, in a form that translated code can ask cheaply: two tables of bytes, one by the
+// 64-byte line of an address and one by its page, both hashed. Only where both say "maybe" does the host look
+// at the instruction itself. A line is marked with some room around the range, so that one question answers
+// for all accesses near an address.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace rdb::engine {
+
+class WatchFilter {
+public:
+  static constexpr uint64_t kTable = 65536; // bytes of each table
+  static constexpr uint8_t kLineShift = 6;
+  static constexpr uint8_t kPageShift = 12;
+  // A question about an address answers for every access that lies within this distance of it.
+  static constexpr int64_t kReach = 64;
+
+  struct Watch {
+    uint64_t begin, end;
+    bool reads, writes;
+  };
+
+  // Two tables, below 2 GiB.
+  void set_place(uint8_t* tables) { tables_ = tables; }
+  uint32_t lines() const { return static_cast<uint32_t>(reinterpret_cast<uint64_t>(tables_)); }
+  uint32_t pages() const { return lines() + static_cast<uint32_t>(kTable); }
+
+  void add(const Watch& watch);
+  void clear();
+
+  bool empty() const { return watches_.empty(); }
+  const std::vector<Watch>& watches() const { return watches_; }
+  // Whether any access to these bytes might be one to a watched range.
+  bool touches(uint64_t address, uint64_t size) const;
+
+private:
+  uint8_t* tables_ = nullptr;
+  std::vector<Watch> watches_;
+};
+
+} // namespace rdb::engine
