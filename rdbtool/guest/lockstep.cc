@@ -17,6 +17,7 @@ namespace rdb::guest {
 namespace {
 
 constexpr uint64_t kStackWindow = 64 * 1024; // compared every time, below and above rsp
+constexpr uint64_t kManyInstructions = 2'000'000;
 constexpr size_t kMostPages = 1 << 20;
 constexpr size_t kVectorRoom = 16384;
 
@@ -220,7 +221,9 @@ uint64_t Lockstep::next_length() {
   random_ ^= random_ << 13;
   random_ ^= random_ >> 7;
   random_ ^= random_ << 17;
-  uint64_t largest = 64ull << (random_ >> 8) % 16;
+  // A long run is not compared in ever so many pieces: each costs a fork.
+  uint64_t sizes = machine_.engine().executed() < kManyInstructions ? 16 : 20;
+  uint64_t largest = 64ull << (random_ >> 8) % sizes;
   return 1 + (random_ >> 16) % largest;
 }
 
