@@ -89,6 +89,7 @@ public:
           options.header_directory = installation_.header_directory;
           options.strict = installation_.strict;
           options.command = installation_.command;
+          options.edits = installation_.edits;
           return compile_unit(llvm::ArrayRef(getArguments()).drop_front(), getExecutable(), options);
         },
         message ? message : &ignored);
@@ -152,6 +153,36 @@ void read_environment(clang::driver::Driver& driver) {
     if (const char* file = getenv("CC_PRINT_OPTIONS_FILE")) driver.CCPrintOptionsFilename = file;
 }
 
+bool take_edit(llvm::StringRef argument, Installation& installation) {
+  if (!argument.consume_front("--rdb-edit=")) return false;
+  auto [file, text] = argument.split('=');
+  if (file.empty() || text.empty())
+    user_error("--rdb-edit needs FILE=TEXT, where TEXT is a file with the text of FILE");
+  installation.edits.emplace_back(file, text);
+  return true;
+}
+
+// rdb-clang --rdb-bind=PROGRAM -o BUNDLE OBJECT... [LIBRARY.so...]: the debug code of objects that a program
+// was linked from, for that program.
+int bind_main(llvm::ArrayRef<const char*> arguments) {
+  std::string program, bundle;
+  std::vector<std::string> objects, libraries;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    llvm::StringRef argument = arguments[i];
+    if (argument.consume_front("--rdb-bind="))
+      program = argument.str();
+    else if (argument == "-o" && i + 1 < arguments.size())
+      bundle = arguments[++i];
+    else if (argument.starts_with("-"))
+      user_error("--rdb-bind does not take '{}'", argument.str());
+    else
+      (argument.contains(".so") ? libraries : objects).push_back(argument.str());
+  }
+  if (bundle.empty() || objects.empty()) user_error("--rdb-bind=PROGRAM needs -o BUNDLE and an object");
+  bind_objects(program, objects, libraries, bundle);
+  return 0;
+}
+
 } // namespace
 
 Installation find_installation() {
@@ -175,6 +206,9 @@ int driver_main(int argc, char** argv) {
   llvm::InitializeAllAsmParsers();
   Installation installation = find_installation();
 
+  if (argc > 1 && llvm::StringRef(argv[1]).starts_with("--rdb-bind="))
+    return bind_main({argv + 1, argv + argc});
+
   // 1. The command line, as clang would see it under its own name.
   for (int i = 0; i < argc; ++i)
     installation.command += fmt::format("{}{}", i ? " " : "", argv[i]);
@@ -196,7 +230,7 @@ int driver_main(int argc, char** argv) {
   llvm::erase_if(arguments, [&](const char* argument) {
     bool strict = llvm::StringRef(argument) == "--rdb-strict";
     installation.strict |= strict;
-    return strict;
+    return strict || take_edit(argument, installation);
   });
   if (cxx) arguments.insert(arguments.begin() + 1, "--driver-mode=g++");
 

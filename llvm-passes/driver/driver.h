@@ -3,14 +3,17 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace rdb::driver {
 
 // Where rdb-clang finds what belongs to it, and how it was called.
 struct Installation {
-  std::string header_directory; // holds rdb/rdb.h and nothing else
-  std::string command;          // the command line
-  bool strict = false;          // --rdb-strict
+  std::string header_directory;                           // holds rdb/rdb.h and nothing else
+  std::string command;                                    // the command line
+  bool strict = false;                                    // --rdb-strict
+  std::vector<std::pair<std::string, std::string>> edits; // --rdb-edit=FILE=TEXT
 };
 
 Installation find_installation();

@@ -198,6 +198,7 @@ public:
       : arguments_(arguments), program_(program), options_(options), files_(options.header_directory) {}
 
   int run() {
+    read_edits();
     // Mistakes with markers first: without them removed, clang's words would only confuse. The input is last.
     if (!arguments_.empty()) (void)files_.file_system(ViewKind::kStripped)->status(arguments_.back());
     if (report_text_errors()) return 1;
@@ -214,6 +215,14 @@ public:
   }
 
 private:
+  void read_edits() {
+    for (const auto& [path, text_path] : options_.edits) {
+      auto text = llvm::MemoryBuffer::getFile(text_path);
+      if (!text) user_error("--rdb-edit: {}: {}", text_path, text.getError().message());
+      files_.edit(path, (*text)->getBuffer().str());
+    }
+  }
+
   FrontendRun frontend_run(ViewKind kind) {
     FrontendRun run;
     run.arguments = arguments_;

@@ -6,6 +6,8 @@
 #include "llvm/ADT/ArrayRef.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace rdb::driver {
 
@@ -13,6 +15,7 @@ struct UnitOptions {
   std::string header_directory;
   bool strict = false; // a region that the optimiser left no place for is an error
   std::string command; // the user's command line, for the descriptors
+  std::vector<std::pair<std::string, std::string>> edits; // --rdb-edit: a file, and the one that has its text
 };
 
 // `arguments` are cc1's, without "-cc1"; `program` is what clang would have been called. Exit status.

@@ -146,6 +146,7 @@ private:
   Fate decide(GlobalValue& global) {
     if (global.getName().starts_with("llvm.") || direct_.contains(&global)) return Fate::kDirect;
     if (debug_only_.contains(&global)) return global.isDeclaration() ? Fate::kSlot : Fate::kKeep;
+    if (has_debug_name(global.getName()) && !global.isDeclaration()) return Fate::kKeep;
     if (auto* function = dyn_cast<Function>(&global)) {
       if (function->isIntrinsic()) return Fate::kDirect;
       if (function->isDeclaration()) return Fate::kSlot;
@@ -168,6 +169,12 @@ private:
                  ? Fate::kKeep
                  : Fate::kSlot;
     return Fate::kSlot;
+  }
+
+  // Names that begin __rdb_ are debug code's, and so is what stands in functions of such names; mangled or
+  // not.
+  static bool has_debug_name(StringRef name) {
+    return name.starts_with("__rdb_") || (name.starts_with("_Z") && name.contains("__rdb_"));
   }
 
   static bool is_only_read(Value& address) {

@@ -3,6 +3,7 @@
 // size. Everything else of the status (time, inode) stays the file's own.
 #include "llvm-passes/extractor/region_files.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <fmt/format.h>
@@ -75,6 +76,12 @@ private:
   ViewKind kind_;
 };
 
+void RegionFiles::edit(const std::string& path, std::string text) {
+  llvm::sys::fs::UniqueID id;
+  if (llvm::sys::fs::getUniqueID(path, id)) return; // not there: the compiler says so
+  edits_[id] = std::move(text);
+}
+
 RegionFile* RegionFiles::examine(const llvm::vfs::Status& status, llvm::vfs::FileSystem& files,
                                  const std::string& path) {
   auto [entry, is_new] = known_.try_emplace(status.getUniqueID(), nullptr);
@@ -82,6 +89,7 @@ RegionFile* RegionFiles::examine(const llvm::vfs::Status& status, llvm::vfs::Fil
   auto buffer = files.getBufferForFile(path, -1, /*RequiresNullTerminator=*/false);
   if (!buffer) return nullptr;
   std::string_view text((*buffer)->getBufferStart(), (*buffer)->getBufferSize());
+  if (auto edited = edits_.find(status.getUniqueID()); edited != edits_.end()) text = edited->second;
   // A NUL byte: an object, an archive, a precompiled header.
   if (!source::may_have_regions(text) || text.find('\0') != std::string_view::npos) return nullptr;
   if (llvm::StringRef(path).starts_with(header_directory_ + "/")) return nullptr;

@@ -50,6 +50,8 @@ class RegionFiles {
 public:
   explicit RegionFiles(std::string header_directory) : header_directory_(std::move(header_directory)) {}
 
+  // Takes the text of a file from elsewhere, as if the file had been edited.
+  void edit(const std::string& path, std::string text);
   // Regions whose braces are left out, so that later regions see their variables.
   void set_open_regions(std::set<unsigned> regions) { open_ = std::move(regions); }
   void set_dialect(Dialect dialect) { dialect_ = dialect; }
@@ -79,6 +81,7 @@ private:
   Dialect dialect_;
   std::set<unsigned> open_;
   std::deque<RegionFile> files_;
+  std::map<llvm::sys::fs::UniqueID, std::string> edits_;
   std::map<llvm::sys::fs::UniqueID, RegionFile*> known_; // null: has no regions
   unsigned next_region_ = 1;
 };

@@ -10,6 +10,7 @@
 #include "llvm-passes/link/missing.h"
 #include "llvm-passes/link/module.h"
 #include "llvm-passes/link/ownership.h"
+#include "llvm-passes/link/placement.h"
 #include "rdbtool/base/error.h"
 
 #include <algorithm>
@@ -181,6 +182,10 @@ private:
   // The second link.
   void ask() {
     if (last_question_ == 0) return;
+    if (options_.existing_program) {
+      answers_ = Placement(*program_).answers(inputs_.objects());
+      return;
+    }
     std::string scratch = scratch_.path() + "/program";
     std::string log = scratch_.path() + "/link.log";
     std::vector<std::string> again = command_.repeated(inputs_.write_questions(scratch_.path()), scratch);
@@ -285,6 +290,7 @@ private:
         program.emplace(question.name, definition);
       }
     }
+    if (options_.existing_program) add_program_names(program);
     Names support;
     support_library_ = support_library();
     MappedFile archive_file(support_library_);
@@ -308,6 +314,23 @@ private:
     if (!complaints.empty()) user_error("debug code uses what is not there:{}", complaints);
   }
 
+  // The other objects of an existing program are not at hand, but their symbols are.
+  void add_program_names(std::map<std::string, Definition, std::less<>>& program) const {
+    Placement placement(*program_);
+    for (const std::string& name : names_) {
+      const std::vector<elf::Symbol>* found = placement.find(name);
+      if (found == nullptr) continue;
+      for (const elf::Symbol& symbol : *found)
+        if (symbol.global())
+          program.emplace(name, Definition{symbol.raw.st_value, symbol.type() == STT_TLS,
+                                           symbol.type() == STT_GNU_IFUNC, program_name()});
+    }
+  }
+
+  std::string program_name() const {
+    return std::filesystem::path(options_.bundle_for.empty() ? output_ : options_.bundle_for).filename();
+  }
+
   // A unit's own static that the optimiser removed: the regions that use it lose their places, and the slot
   // stays empty. False if the slot is not a unit's own, or something else than regions uses it.
   bool bind_to_nothing(const std::vector<const LinkUnit*>& live, const std::string& slot,
@@ -327,9 +350,8 @@ private:
   }
 
   void write_bundle(const std::vector<const LinkUnit*>& live, Combined& combined) {
-    combined.descriptors.program.push_back(
-        {std::filesystem::path(output_).filename(), identity_.build_id, identity_.hash});
-    BundleWriter bundle(output_);
+    combined.descriptors.program.push_back({program_name(), identity_.build_id, identity_.hash});
+    BundleWriter bundle(options_.bundle_for.empty() ? output_ : options_.bundle_for);
     std::vector<std::string> objects;
     auto add_object = [&](const std::string& bytes) {
       std::string path = scratch_.path() + "/debug" + std::to_string(objects.size()) + ".o";
@@ -388,6 +410,18 @@ int after_link(const std::vector<std::string>& linker_command, const std::string
     user_error("cannot make the debug code of '{}': {}", output, error.what());
   }
   return 0;
+}
+
+void bind_objects(const std::string& program, const std::vector<std::string>& objects,
+                  const std::vector<std::string>& libraries, const std::string& bundle_for) {
+  // As the linker would have been called.
+  std::vector<std::string> words = {"ld", "-o", program};
+  words.insert(words.end(), objects.begin(), objects.end());
+  words.insert(words.end(), libraries.begin(), libraries.end());
+  LinkOptions options;
+  options.existing_program = true;
+  options.bundle_for = bundle_for;
+  after_link(words, program, options);
 }
 
 } // namespace rdb

@@ -27,6 +27,7 @@ struct ReplayOptions {
   bool quiet = false;
   bool stats = false;
   bool no_module = false;
+  bool no_report = false;
   std::vector<std::string> modules;
   debug::RegionOptions regions;
   debug::RunnerOptions runner;
@@ -171,7 +172,7 @@ int run_replay(const ReplayOptions& options) {
   for (const std::string& name : events.unmatched())
     fmt::print(stderr, "rdb: nothing in the recording is called {}\n", name);
   if (options.stats) print_stats(regions, clock.ns_per_tick());
-  if (ending && ending->kind == guest::Ending::Kind::signalled) {
+  if (ending && ending->kind == guest::Ending::Kind::signalled && !options.no_report) {
     fmt::print(stderr, "rdb: the program died of {} at time {}, thread {}\n{}", guest::describe(*ending),
                replayer.now().value, replayer.thread().value, replay::describe(replay::backtrace(replayer)));
     fmt::print(stderr,
@@ -201,6 +202,7 @@ Action setup_replay(CLI::App& app) {
                  "Bundle with debug regions (found by itself beside the program)")
       ->allow_extra_args(false);
   app.add_flag("--no-module", options->no_module, "Do not look for a bundle beside the program");
+  app.add_flag("--no-report", options->no_report, "Do not say where and how a program died");
   app.add_flag("--prefix", options->runner.prefix,
                "Put time, thread and file:line before each line of debug output");
   app.add_option("--debug-output", options->runner.output, "Write debug output to this file");

@@ -8,6 +8,7 @@ std::span<const Command> commands() {
   static constexpr Command kCommands[] = {
       {"record", "Run a program and record it", setup_record},
       {"replay", "Play a recording again, exactly", setup_replay},
+      {"print", "Print values at a line of a recorded run", setup_print},
       {"gdb", "Debug a recording with gdb, forwards and backwards", setup_gdb},
       {"run", "Run a program under the engine, without recording it", setup_run},
       {"ls", "List the recordings", setup_ls},

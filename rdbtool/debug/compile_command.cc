@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/debug/compile_command.h"
+
+#include "descriptors/descriptor.h"
+#include "rdbtool/base/error.h"
+#include "rdbtool/debug/bundle.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace rdb::debug {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_cxx(const fs::path& source) {
+  static const std::string kEndings[] = {".cc", ".cpp", ".cxx", ".C", ".c++", ".hh", ".hpp"};
+  return std::ranges::find(kEndings, source.extension().string()) != std::end(kEndings);
+}
+
+bool is_input(const std::string& word) {
+  static const std::string kEndings[] = {".c", ".cc", ".cpp", ".cxx", ".C", ".c++",
+                                         ".o", ".a",  ".so",  ".s",   ".S"};
+  return std::ranges::find(kEndings, fs::path(word).extension().string()) != std::end(kEndings);
+}
+
+bool same_file(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  return fs::equivalent(a, b, error);
+}
+
+void add_from_database(const fs::path& source, std::vector<CompileCommand>& out) {
+  std::vector<fs::path> folders;
+  for (fs::path folder = source.parent_path();; folder = folder.parent_path()) {
+    folders.push_back(folder);
+    folders.push_back(folder / "build");
+    if (folder == folder.root_path()) break;
+  }
+  for (const fs::path& folder : folders) {
+    fs::path path = folder / "compile_commands.json";
+    std::ifstream file(path);
+    if (!file) continue;
+    nlohmann::json database = nlohmann::json::parse(file, nullptr, false);
+    if (!database.is_array()) user_error("print: {} is not a list of compile commands", path.string());
+    for (const nlohmann::json& entry : database) {
+      if (!entry.is_object()) continue;
+      std::string directory = entry.value("directory", folder.string());
+      if (!same_file(fs::path(directory) / entry.value("file", ""), source)) continue;
+      std::vector<std::string> words = entry.contains("arguments")
+                                           ? entry["arguments"].get<std::vector<std::string>>()
+                                           : split_command(entry.value("command", ""));
+      out.push_back({directory, is_cxx(source), flags_of(words), path.string()});
+    }
+    if (!out.empty()) return;
+  }
+}
+
+void add_from_bundle(const fs::path& source, const std::string& program, std::vector<CompileCommand>& out) {
+  std::string path = program + ".rdb";
+  std::error_code error;
+  if (!fs::exists(path + "/descriptors", error)) return;
+  Bundle bundle(path);
+  for (const descriptors::Unit& unit : bundle.descriptors().units) {
+    CompileCommand command{unit.directory, is_cxx(source), flags_of(split_command(unit.command)), path};
+    // A unit of its own is the surest; others of the program were probably compiled alike.
+    bool own = same_file(fs::path(unit.directory) / unit.source, source);
+    out.insert(own ? out.begin() : out.end(), std::move(command));
+  }
+}
+
+void add_usual_ways(const fs::path& source, std::vector<CompileCommand>& out) {
+  for (const char* level : {"-O0", "-O2", "-O1", "-O3", "-Os"})
+    out.push_back({source.parent_path(), is_cxx(source), {level}, "trying the usual flags"});
+}
+
+} // namespace
+
+std::vector<std::string> split_command(const std::string& command) {
+  std::vector<std::string> words;
+  bool inside = false;
+  char quote = 0;
+  for (size_t i = 0; i < command.size(); ++i) {
+    char c = command[i];
+    if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
+      inside = false;
+      continue;
+    }
+    if (!inside) words.emplace_back();
+    inside = true;
+    if (quote != 0 && c == quote)
+      quote = 0;
+    else if (quote == 0 && (c == '"' || c == '\''))
+      quote = c;
+    else if (c == '\\' && quote != '\'' && i + 1 < command.size())
+      words.back() += command[++i];
+    else
+      words.back() += c;
+  }
+  return words;
+}
+
+std::vector<std::string> flags_of(const std::vector<std::string>& words) {
+  static const std::string kWithValue[] = {"-o", "-MF", "-MT", "-MQ"};
+  static const std::string kAlone[] = {"-c", "-S", "-E", "-M", "-MM", "-MD", "-MMD", "-MP", "-Werror"};
+  std::vector<std::string> flags;
+  for (size_t i = 1; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (std::ranges::find(kWithValue, word) != std::end(kWithValue)) {
+      ++i;
+      continue;
+    }
+    bool takes_value = word == "-I" || word == "-D" || word == "-U" || word == "-include" ||
+                       word == "-isystem" || word == "-iquote" || word == "-x" || word == "-Xclang" ||
+                       word == "-mllvm";
+    if (takes_value && i + 1 < words.size()) {
+      flags.insert(flags.end(), {word, words[++i]});
+      continue;
+    }
+    if (std::ranges::find(kAlone, word) != std::end(kAlone)) continue;
+    if (!word.starts_with('-')) {
+      if (!is_input(word)) flags.push_back(word);
+      continue;
+    }
+    if (word.starts_with("-l") || word.starts_with("-L") || word.starts_with("-Wl,") ||
+        word.starts_with("--rdb-"))
+      continue;
+    flags.push_back(word);
+  }
+  return flags;
+}
+
+std::vector<CompileCommand> compile_commands(const std::string& source, const std::string& program,
+                                             const std::vector<std::string>& flags) {
+  std::vector<CompileCommand> commands;
+  if (!flags.empty()) return {{fs::current_path(), is_cxx(source), flags, "the command line"}};
+  add_from_database(source, commands);
+  if (commands.empty()) add_from_bundle(source, program, commands);
+  if (commands.empty()) add_usual_ways(source, commands);
+  return commands;
+}
+
+} // namespace rdb::debug

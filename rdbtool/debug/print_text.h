@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The text behind rdb print: from "file.c:42" and "x, p->len" to the source with a region in it, and from
+// what the region prints to lines for people, scripts and tables.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdb::debug {
+
+struct PrintRequest {
+  std::string file; // as the user named it
+  unsigned line = 0;
+  std::string what;  // expressions, or a format and its arguments
+  bool code = false; // statements, taken as they are
+};
+
+// "file.c:42"?
+bool is_place(const std::string& text);
+// Throws UserError if it is none.
+PrintRequest parse_place(const std::string& place, const std::string& what);
+
+// The expressions of a list, at its outer commas.
+std::vector<std::string> split_expressions(const std::string& list);
+// "%d %s", x, name: printed as printf does, not as a list of values.
+bool is_format(const std::string& what);
+
+// A source with regions for the requests, all of this file. `condition` may be empty.
+struct EditedSource {
+  std::string text;
+  struct Line {
+    size_t request;
+    std::string expression;
+    unsigned column; // where the expression begins
+  };
+  std::map<unsigned, Line> lines; // of the edited text that hold what the user typed
+  std::map<unsigned, unsigned>
+      regions; // line of the edited text at which a region begins -> line of the source
+};
+EditedSource insert_regions(const std::string& source, const std::vector<PrintRequest>& requests,
+                            const std::string& condition);
+
+// A compiler's message at what the user typed, told of that instead of the edited file; others are unchanged.
+std::string retell_message(const std::string& message, const EditedSource& source);
+
+// One hit, as the region printed it behind rdb's prefix.
+struct Hit {
+  uint64_t time = 0;
+  int32_t thread = 0;
+  std::string file;  // as rdb's prefix names it
+  unsigned line = 0; // of the edited text
+  std::string text;  // if it has no fields
+  std::vector<std::pair<std::string, std::string>> fields;
+};
+std::optional<Hit> parse_hit(const std::string& line);
+
+enum class HitStyle : uint8_t { plain, json, csv };
+std::string render_hit(const Hit& hit, const std::string& place, HitStyle style);
+
+} // namespace rdb::debug
