@@ -26,7 +26,8 @@ namespace fs = std::filesystem;
 struct PrintOptions {
   std::vector<std::string> words; // [TRACE] PLACE WHAT ... and, from the first that begins with a dash, flags
   std::string code, condition;
-  std::string from, to, max_hits;
+  std::string from, to;
+  uint64_t max_hits = UINT64_MAX;
   bool changes = false, json = false, csv = false;
 };
 
@@ -141,6 +142,7 @@ public:
     }
     std::string place = place_of(*hit);
     if (options_.changes && !changed(*hit, place)) return;
+    if (counts_[place]++ >= options_.max_hits) return;
     if (options_.csv && !header_ && !hit->fields.empty()) {
       fmt::print("time,thread,place");
       for (const auto& [name, value] : hit->fields)
@@ -180,6 +182,7 @@ private:
   const std::vector<debug::PrintSource>& sources_;
   debug::HitStyle style_;
   std::map<std::string, std::string> last_;
+  std::map<std::string, uint64_t> counts_;
   bool header_ = false;
   bool shown_ = false;
 };
@@ -234,7 +237,9 @@ int run_print(const PrintOptions& options) {
   words.insert(words.end(), {"replay", "--quiet", "--no-report", "--prefix", "-m", bundle});
   if (!options.from.empty()) words.insert(words.end(), {"--from", options.from});
   if (!options.to.empty()) words.insert(words.end(), {"--until", options.to});
-  if (!options.max_hits.empty()) words.insert(words.end(), {"--max-hits", options.max_hits});
+  // With a condition a hit may print nothing; then the lines are counted here.
+  if (options.max_hits != UINT64_MAX && options.condition.empty())
+    words.insert(words.end(), {"--max-hits", std::to_string(options.max_hits)});
   words.push_back(trace.path());
   Printer printer(options, sources);
   int status = replay(words, printer);
@@ -257,7 +262,7 @@ Action setup_print(CLI::App& app) {
   app.add_flag("--changes", options->changes, "Print only what differs from the time before");
   app.add_option("--from", options->from, "From this time on");
   app.add_option("--to", options->to, "Up to this time");
-  app.add_option("--max-hits", options->max_hits, "At most this often at each place");
+  app.add_option("--max-hits", options->max_hits, "At most this many lines at each place");
   app.add_flag("--json", options->json, "One JSON object a line");
   app.add_flag("--csv", options->csv, "A table, as CSV");
   app.footer("Examples:  rdb print list.c:42 'n, p->len'\n"

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,14 +49,17 @@ int run_in(const std::string& directory, const std::vector<std::string>& words, 
 }
 
 // The compiler's messages, told of what the user typed.
-std::string retold(const std::string& log, const EditedSource& source) {
+std::string retold(const std::string& log, const EditedSource& source, bool& at_expression) {
   std::string text;
+  std::set<std::string> told_before; // a macro repeats its argument
   std::ifstream file(log);
   for (std::string line; std::getline(file, line);) {
     std::string told = retell_message(line, source);
     bool message =
         line.find(": error: ") != std::string::npos || line.find(": warning: ") != std::string::npos;
-    if (message) text += (text.empty() ? "" : "; ") + told;
+    if (!message || !told_before.insert(told).second) continue;
+    at_expression |= told != line;
+    text += (text.empty() ? "" : "; ") + told;
   }
   return text.empty() ? read_file(log) : text;
 }
@@ -92,7 +96,9 @@ private:
       words.insert(words.end(), {"-c", "-w", fmt::format("--rdb-edit={}={}", source.path, text), "-o", object,
                                  source.path});
       if (run_in(command.directory, words, log) != 0) {
-        why = retold(log, source.edited);
+        bool at_expression = false;
+        why = retold(log, source.edited, at_expression);
+        if (at_expression) break; // other flags will not make it better
         continue;
       }
       std::vector<std::string> one = {object};

@@ -75,7 +75,7 @@ class Print(harness.TestCase):
         self.record("work.c", PROGRAM, "-g", "-O0")
         self.assertEqual(self.printed("work.c:12", "n, sum, p, p.name, &p == 0, twice(7), calls"),
                          [f'[work.c:12] n = {n}, sum = {n * (n - 1)}, p = {{x = {n}, name = "pt"}}, p.name = "pt", &p == 0 = 0, '
-                          f"twice(7) = 14, calls = {n * (n + 1) // 2}" for n in (1, 2, 3)])
+                          f"twice(7) = 14, calls = {n * (n + 1) // 2 + 1}" for n in (1, 2, 3)])
 
     def test_what_program_functions_change_is_undone(self):
         self.record("work.c", PROGRAM, "-O0")
@@ -86,6 +86,7 @@ class Print(harness.TestCase):
         self.record("work.c", PROGRAM, "-O0")
         self.assertEqual(self.printed("work.c:10", '"%d/%d", i, n'), ["[work.c:10] " + t for t in ("0/1", "0/2", "1/2", "0/3", "1/3", "2/3")])
         self.assertEqual(self.printed("work.c:10", "i", "--if", "n == 3 && i"), ["[work.c:10] i = 1", "[work.c:10] i = 2"])
+        self.assertEqual(self.printed("work.c:10", "i", "--if", "n == 3", "--max-hits", "2"), ["[work.c:10] i = 0", "[work.c:10] i = 1"])
         self.assertEqual(self.printed("work.c:10", "n", "--changes"), [f"[work.c:10] n = {n}" for n in (1, 2, 3)])
         self.assertEqual(self.printed("work.c:10", "n", "--max-hits", "2"), ["[work.c:10] n = 1", "[work.c:10] n = 2"])
         self.assertEqual(self.printed("work.c:10", "--code", 'printf("%s\\n", p.name)', "--max-hits", "1"), ["[work.c:10] pt"])
