@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Real programs of the system under the engine, single-threaded, with the native run as the expected output: stdout, stderr,
-exit status and every file of the working directory. By default all run in the fast engine and a few in lockstep; with
---full all do.
+exit status and every file of the working directory. By default all run in the fast engine, some in lockstep and some one
+instruction at a time; with --full all run in lockstep.
 
     sweep.py [--full] [Sweep.test_NAME_ENGINE ...]
 """
@@ -135,8 +135,8 @@ STDIN = {
     "bc": "scale=60\n4*a(1)\nfor (i=1;i<40;i++) i^i\nsqrt(2)\n",
     "ed": "1,3p\n2d\n$a\nnew\n.\nw\nq\n",
 }
-LOCKSTEP = ["true", "ls", "sort", "grep", "awk", "perl", "python3_pass", "sqlite3", "gzip", "openssl_digest", "git_log", "bc",
-            "bash", "md5sum", "xz_decompress", "tar_list", "factor"]
+LOCKSTEP = ["true", "ls", "sort", "grep", "awk", "perl", "md5sum", "factor", "od", "sed"]
+STEP = ["python3_pass", "sqlite3", "gzip", "openssl_digest", "git_log", "bc", "bash", "xz_decompress", "tar_list"]
 # Not on every machine: scripts/deps does not install these.
 OPTIONAL = {"tclsh", "jq", "xxd", "ed", "lz4", "cc1plus"}
 
@@ -271,7 +271,7 @@ class Sweep(guests.GuestTest):
 
 def add_tests():
     for name in COMMANDS:
-        for engine in ["fast"] + (["lockstep"] if FULL or name in LOCKSTEP else []):
+        for engine in ["fast"] + (["lockstep"] if FULL or name in LOCKSTEP else []) + (["step"] if name in STEP else []):
             def test(self, name=name, engine=engine):
                 self.check(name, engine)
             setattr(Sweep, f"test_{name}_{engine}", test)
