@@ -2,6 +2,7 @@
 #include "rdbtool/debug/arguments.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/engine/dwarf_registers.h"
 
 #include <algorithm>
 #include <cstring>
@@ -206,10 +207,7 @@ bool copy_part(const Part& part, const Frame& frame, std::byte* to, std::string&
 } // namespace
 
 uint64_t general_register(const engine::Registers& registers, descriptors::Register number) {
-  using namespace engine;
-  static constexpr Gpr kOrder[16] = {RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP,
-                                     R8,  R9,  R10, R11, R12, R13, R14, R15};
-  if (number < 16) return registers.gpr[kOrder[number]];
+  if (number < 16) return registers.gpr[engine::kDwarfOrder[number]];
   switch (number) {
   case 16:
     return registers.rip;

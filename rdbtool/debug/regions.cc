@@ -2,6 +2,7 @@
 #include "rdbtool/debug/regions.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/path.h"
 
 #include <charconv>
 #include <cstdio>
@@ -11,13 +12,9 @@ namespace {
 
 using descriptors::Class;
 
-std::string base_name(std::string_view path) {
-  return std::string(path.substr(path.rfind('/') + 1));
-}
-
 // "libz.so" of "/usr/lib/libz.so.1.3".
 std::string library_name(std::string_view path) {
-  std::string name = base_name(path);
+  std::string name(base_name(path));
   size_t end = name.find(".so");
   return end == std::string::npos ? name : name.substr(0, end + 3);
 }

@@ -4,8 +4,9 @@
 #include "rdbtool/replay/backtrace.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/path.h"
+#include "rdbtool/engine/dwarf_registers.h"
 
-#include <cstring>
 #include <cxxabi.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
@@ -50,12 +51,9 @@ bool read_word(Dwfl*, Dwarf_Addr address, Dwarf_Word* result, void* argument) {
 
 bool initial_registers(Dwfl_Thread* thread, void* argument) {
   const engine::Registers& regs = static_cast<Unwinder*>(argument)->registers;
-  using namespace engine;
-  static constexpr Gpr kDwarfOrder[16] = {RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP,
-                                          R8,  R9,  R10, R11, R12, R13, R14, R15};
   Dwarf_Word words[17];
   for (int i = 0; i < 16; ++i)
-    words[i] = regs.gpr[kDwarfOrder[i]];
+    words[i] = regs.gpr[engine::kDwarfOrder[i]];
   words[16] = regs.rip;
   return dwfl_thread_state_registers(thread, 0, 17, words);
 }
@@ -74,11 +72,6 @@ std::string demangled(const char* name) {
   std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),
                                               std::free);
   return text ? text.get() : name;
-}
-
-std::string base_name(const char* path) {
-  const char* slash = std::strrchr(path, '/');
-  return slash != nullptr ? slash + 1 : path;
 }
 
 // Looks through the units one by one: clang writes no table of their addresses.

@@ -2,6 +2,7 @@
 // The trace as a directory: its metadata, the reserve that pays for the final metadata on a full disk, the
 // folders of its processes, the list of mapped files.
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/path.h"
 #include "rdbtool/trace/file_io.h"
 #include "rdbtool/trace/process_info.h"
 #include "rdbtool/trace/process_writer_state.h"
@@ -32,15 +33,15 @@ std::string random_id() {
 }
 
 // What the trace is called. Program names are any bytes; a trace's name can be typed and printed anywhere.
-std::string base_name(const std::string& path) {
-  std::string name = path.substr(path.rfind('/') + 1).substr(0, 60);
+std::string trace_name(const std::string& program) {
+  std::string name(base_name(program).substr(0, 60));
   for (char& c : name)
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && std::strchr("._+-", c) == nullptr) c = '_';
   return name.empty() || name[0] == '.' || name[0] == '-' ? "program" + name : name;
 }
 
 std::string make_directory(const std::string& directory, const Metadata& metadata) {
-  if (directory.empty()) return make_trace_directory(base_name(metadata.program));
+  if (directory.empty()) return make_trace_directory(trace_name(metadata.program));
   if (mkdir(directory.c_str(), 0700) != 0)
     user_error("{}: cannot make a directory for the trace: {}", directory,
                std::generic_category().message(errno));
