@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rdb gdb: starts an unmodified gdb on a recording, or only serves one for an IDE.
 #include "rdbtool/base/error.h"
+#include "rdbtool/cli/bundles.h"
 #include "rdbtool/cli/command.h"
+#include "rdbtool/cli/gdb_process.h"
+#include "rdbtool/debug/regions.h"
 #include "rdbtool/gdb/navigator.h"
-#include "rdbtool/gdb/replay_target.h"
 #include "rdbtool/gdb/server.h"
-#include "rdbtool/gdb/sysroot.h"
-#include "rdbtool/guest/self.h"
 
-#include <cerrno>
-#include <csignal>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace rdb::cli {
 namespace {
@@ -25,85 +18,53 @@ struct GdbOptions {
   std::string at = "start";
   std::string server;
   std::string gdb = "gdb";
-  int32_t pid = 0;
+  std::string process;
+  std::vector<std::string> modules;
+  bool no_module = false;
 };
 
-// A directory that only this user can look into, removed at the end.
-class PrivateDirectory {
-public:
-  PrivateDirectory() {
-    const char* base = getenv("TMPDIR");
-    path_ = std::string(base && *base ? base : "/tmp") + "/rdb-gdb-XXXXXX";
-    if (!mkdtemp(path_.data())) user_error("{}: {}", path_, strerror(errno));
-  }
-  ~PrivateDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  PrivateDirectory(const PrivateDirectory&) = delete;
-  PrivateDirectory& operator=(const PrivateDirectory&) = delete;
-  const std::string& path() const { return path_; }
-
-private:
-  std::string path_;
+// The debug regions that run as time passes forwards.
+struct Debugging {
+  debug::RegionRunner runner{{}};
+  debug::Regions regions{{}, runner};
 };
 
-// The script lies in share/rdb, beside the directory of the program.
-std::string script_path() {
-  std::filesystem::path program = guest::self().program;
-  return program.parent_path().parent_path() / "share/rdb/rdb-gdb.py";
+gdb::AddObservers add_regions(const std::shared_ptr<Bundles>& bundles) {
+  if (bundles->empty()) return nullptr;
+  return [bundles](replay::Replayer& replayer) {
+    auto debugging = std::make_shared<Debugging>();
+    for (auto& bundle : *bundles)
+      debugging->regions.add(std::move(bundle));
+    replayer.add_observer(debugging->regions);
+    return debugging;
+  };
 }
 
-void say(const std::string& line) {
-  fmt::print(stderr, "{}\n", line);
-}
-
-pid_t start_gdb(const std::vector<std::string>& words) {
-  std::vector<char*> argv;
-  for (const std::string& word : words)
-    argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  pid_t child = fork();
-  if (child == 0) {
-    execvp(argv[0], argv.data());
-    fmt::print(stderr, "rdb: {}: {}\n", words[0], strerror(errno));
-    _exit(127);
-  }
-  if (child < 0) user_error("gdb cannot be started: {}", strerror(errno));
-  return child;
-}
-
-int run_gdb(const GdbOptions& options, gdb::ReplayTarget& target, const std::vector<std::string>& arguments) {
-  PrivateDirectory directory;
-  std::string tree = directory.path() + "/root";
-  std::filesystem::create_directory(tree);
-  std::string sysroot = gdb::prepare_sysroot(target.trace(), tree);
-  gdb::Listener listener(directory.path() + "/socket");
-
-  std::string program = sysroot == "/" ? target.executable() : sysroot + target.executable();
-  std::vector<std::string> words = {options.gdb, "-q", "-iex", "set sysroot " + sysroot};
-  if (std::filesystem::exists(program))
-    words.push_back(program);
-  else
-    words.insert(words.end(), {"-iex", "set sysroot target:"});
-  words.insert(words.end(), {"-ex", "source " + script_path(), "-ex", "target remote " + listener.address()});
-  words.insert(words.end(), arguments.begin(), arguments.end());
-
-  pid_t child = start_gdb(words);
-  signal(SIGINT, SIG_IGN); // Ctrl-C is for gdb
-  auto ended = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
-  gdb::serve(listener, target, gdb::Serve::until_stopped, say, ended);
-  close(ended);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+// The recorded program knows the lines of the sources without regions: gdb shows the bundle's copies of
+// those.
+std::vector<std::string> source_settings(const Bundles& bundles) {
+  std::vector<std::string> words;
+  for (const auto& bundle : bundles)
+    for (const auto& source : bundle->descriptors().sources)
+      if (!source.copy.empty())
+        words.insert(words.end(), {"-iex", fmt::format("set substitute-path {} {}", source.path,
+                                                       std::filesystem::absolute(bundle->path()).string() +
+                                                           "/" + source.copy)});
+  if (!words.empty())
+    say("rdb: gdb shows sources without their debug regions, and counts lines without them");
+  return words;
 }
 
 int run(const GdbOptions& options, const std::vector<std::string>& arguments) {
-  gdb::ReplayTarget target({options.trace, options.pid, {}});
+  std::string program = options.no_module ? "" : trace::TraceReader(options.trace).metadata().program;
+  auto bundles = std::make_shared<Bundles>(choose_bundles(options.modules, program));
+  std::vector<std::string> words = source_settings(*bundles);
+  gdb::ReplayTarget target({options.trace, options.process, {}, add_regions(bundles)});
   target.seek(gdb::Navigator(target).parse(options.at));
-  if (options.server.empty()) return run_gdb(options, target, arguments);
+  if (options.server.empty()) {
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return run_gdb(target, options.gdb, words);
+  }
   gdb::Listener listener(options.server);
   say(fmt::format("rdb: serving {}; in gdb: target remote {}", target.trace().path(), listener.address()));
   gdb::serve(listener, target, gdb::Serve::until_stopped, say);
@@ -116,7 +77,12 @@ Action setup_gdb(CLI::App& app) {
   auto options = std::make_shared<GdbOptions>();
   app.add_option("TRACE", options->trace, "The recording: a directory, a name, or nothing for the latest");
   app.add_option("--at", options->at, "Begin at a time, NN% or end instead of at the start");
-  app.add_option("-p,--pid", options->pid, "Debug this process of the recording instead of the first");
+  app.add_option("-p,--process", options->process,
+                 "Debug this process of the recording instead of the first, by its name or pid in rdb ps");
+  app.add_option("-m,--module", options->modules,
+                 "Bundle with debug regions (found by itself beside the program)")
+      ->allow_extra_args(false);
+  app.add_flag("--no-module", options->no_module, "Do not look for a bundle beside the program");
   app.add_option("--server", options->server,
                  "Only serve: on a Unix socket at this path, or a port of the loopback interface");
   app.add_option("--gdb", options->gdb, "The gdb to start");

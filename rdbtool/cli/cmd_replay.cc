@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rdb replay: plays a trace again.
 #include "rdbtool/base/error.h"
+#include "rdbtool/cli/bundles.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/trace_text.h"
 #include "rdbtool/debug/event_trace.h"
@@ -14,7 +15,6 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <immintrin.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace rdb::cli {
@@ -93,23 +93,6 @@ std::optional<guest::Ending> run_with_progress(replay::Replayer& replayer, uint6
   return ending;
 }
 
-// The bundle that rdb-clang left beside the recorded program, if it is the user's own and fits.
-std::unique_ptr<debug::Bundle> bundle_beside(const std::string& program) {
-  std::string path = program + ".rdb";
-  struct stat info;
-  if (stat((path + "/descriptors").c_str(), &info) != 0 || info.st_uid != geteuid()) return nullptr;
-  auto bundle = std::make_unique<debug::Bundle>(path);
-  std::string why;
-  try {
-    why = bundle->mismatch(debug::ProgramFile(program));
-  } catch (const elf::Error& error) {
-    why = error.what();
-  }
-  if (why.empty()) return bundle;
-  fmt::print(stderr, "rdb: not using {}: {}\n", path, why);
-  return nullptr;
-}
-
 // How long a tick of the CPU's clock takes, measured over the replay.
 class Clock {
 public:
@@ -139,18 +122,10 @@ int run_replay(const ReplayOptions& options) {
   Terminal terminal;
   debug::RegionRunner runner(options.runner);
   debug::Regions regions(options.regions, runner);
-  bool has_bundle = false;
-  for (const std::string& path : options.modules) {
-    regions.add(std::make_unique<debug::Bundle>(path));
-    has_bundle = true;
-  }
-  if (options.modules.empty() && !options.no_module) {
-    if (std::unique_ptr<debug::Bundle> bundle = bundle_beside(trace.metadata().program)) {
-      fmt::print(stderr, "rdb: running the debug regions of {}\n", bundle->path());
-      regions.add(std::move(bundle));
-      has_bundle = true;
-    }
-  }
+  Bundles bundles = choose_bundles(options.modules, options.no_module ? "" : trace.metadata().program);
+  bool has_bundle = !bundles.empty();
+  for (auto& bundle : bundles)
+    regions.add(std::move(bundle));
   replay::Replayer replayer(trace, process_named(trace, options.process),
                             options.quiet ? nullptr : &terminal);
   regions.check_selection();

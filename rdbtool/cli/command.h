@@ -44,6 +44,8 @@ std::span<const Command> commands();
 // One setup function per command, each in cmd_NAME.cc.
 Action setup_gdb(CLI::App& app);
 Action setup_print(CLI::App& app);
+Action setup_history(CLI::App& app);
+Action setup_last_write(CLI::App& app);
 Action setup_record(CLI::App& app);
 Action setup_replay(CLI::App& app);
 Action setup_run(CLI::App& app);

@@ -10,6 +10,8 @@ std::span<const Command> commands() {
       {"replay", "Play a recording again, exactly", setup_replay},
       {"print", "Print values at a line of a recorded run", setup_print},
       {"gdb", "Debug a recording with gdb, forwards and backwards", setup_gdb},
+      {"history", "Show the values that an expression had each time a line was reached", setup_history},
+      {"last-write", "Find the instruction that wrote to a place in memory last", setup_last_write},
       {"run", "Run a program under the engine, without recording it", setup_run},
       {"ls", "List the recordings", setup_ls},
       {"ps", "List the processes of a recording", setup_ps},

@@ -18,6 +18,7 @@ constexpr std::string_view kHelp =
     R"(when                    where in the recording the program is, and which thread runs next
 when-end                where the recording ends, and how
 goto WHERE              go to a time, NN%, start, end or a bookmark
+last-write ADDRESS SIZE go back to where these bytes were written last
 bookmark [NAME]         give this position a name; without one, list them
 checkpoint [NOTE]       remember this position under a number
 restart N               go to checkpoint N
@@ -49,18 +50,6 @@ std::optional<T> number(std::string_view text) {
   return value;
 }
 
-std::string ending_text(const Ending& ending) {
-  switch (ending.kind) {
-  case Ending::Kind::exited:
-    return fmt::format("the program exited with status {}", ending.value);
-  case Ending::Kind::signalled:
-    return fmt::format("signal {} ended the program", ending.value);
-  case Ending::Kind::cut:
-    break;
-  }
-  return "the recording was cut off";
-}
-
 } // namespace
 
 std::string Navigator::here() const {
@@ -89,6 +78,28 @@ Position Navigator::parse(std::string_view text) const {
     if (auto inputs = number<uint32_t>(text.substr(dot + 1))) return {Time(*time), *inputs};
   }
   user_error("'{}' is no position: give a time, NN%, start, end or a bookmark", text);
+}
+
+// Finds the write with the target itself: nothing else stops the run on the way.
+Navigator::Result Navigator::last_write(std::string_view arguments) {
+  size_t blank = std::min(arguments.find(' '), arguments.size());
+  auto address = number<uint64_t>(arguments.substr(0, blank));
+  auto size = number<uint64_t>(trim(arguments.substr(blank)));
+  if (!address || !size || *size == 0 || *address + *size < *address)
+    user_error("last-write needs an address and a size, both as decimal numbers");
+  StopPoints stops;
+  stops.watchpoints.push_back({GuestAddr(*address), *size, WatchKind::write});
+  stops.silent_signals.fill(true);
+  RunRequest back;
+  back.direction = Direction::backward;
+  back.stops = &stops;
+  Position start = target_.position();
+  Stop stop = target_.run(back);
+  if (stop.kind != StopKind::watchpoint) {
+    target_.seek(start);
+    user_error("nothing wrote to the {} bytes at {:#x} before this position", *size, *address);
+  }
+  return {{}, target_.position(), false};
 }
 
 Navigator::Result Navigator::bookmark(std::string_view name) {
@@ -150,13 +161,14 @@ Navigator::Result Navigator::execute(std::string_view command) {
     return {fmt::format("At {}, thread {}.\n", here(), target_.current_thread().value), {}, false};
   if (arguments(command, "when-end"))
     return {fmt::format("The recording ends at {}: {}.\n", target_.last_position().time.value,
-                        ending_text(target_.ending())),
+                        describe(target_.ending())),
             {},
             false};
   if (auto where = arguments(command, "goto")) {
     if (where->empty()) user_error("goto needs a time, NN%, start, end or a bookmark");
     return {{}, parse(*where), false};
   }
+  if (auto where = arguments(command, "last-write")) return last_write(*where);
   if (auto name = arguments(command, "bookmark")) return bookmark(*name);
   if (auto note = arguments(command, "checkpoint")) return checkpoint(*note);
   if (auto id = arguments(command, "restart")) return restart(*id);

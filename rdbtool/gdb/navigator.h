@@ -38,6 +38,7 @@ private:
     std::string note;
   };
 
+  Result last_write(std::string_view arguments);
   Result bookmark(std::string_view name);
   Result checkpoint(std::string_view note);
   Result restart(std::string_view number);

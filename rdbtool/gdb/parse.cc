@@ -71,6 +71,16 @@ Request parse_thread_description(TextCursor& text) {
   return thread ? Request(ThreadDescription{*thread}) : Request(Malformed{});
 }
 
+Request parse_thread_local_address(TextCursor& text) {
+  auto thread = parse_thread_id(text);
+  if (!thread || !text.eat(',')) return Malformed{};
+  auto offset = text.hex();
+  if (!offset || !text.eat(',')) return Malformed{};
+  auto link_map = text.hex();
+  if (!link_map || !text.at_end()) return Malformed{};
+  return ThreadLocalAddress{*thread, *offset, GuestAddr(*link_map)};
+}
+
 Request parse_first_threads(TextCursor&) {
   return ThreadList{true};
 }
@@ -262,8 +272,14 @@ Request parse_vkill(TextCursor&) {
 Request parse_attached(TextCursor&) {
   return Attached{};
 }
-Request parse_symbol(TextCursor&) {
-  return SymbolLookup{};
+// "VALUE:NAME", of which the value may be missing; only ":" offers.
+Request parse_symbol(TextCursor& text) {
+  SymbolLookup lookup;
+  if (auto value = text.hex()) lookup.value = GuestAddr(*value);
+  auto name = text.eat(':') ? text_from_hex(text.rest()) : std::nullopt;
+  if (!name) return Malformed{};
+  lookup.name = std::move(*name);
+  return lookup;
 }
 
 Request parse_monitor(TextCursor& text) {
@@ -378,7 +394,7 @@ constexpr PacketEntry kPackets[] = {
     {"qfThreadInfo", parse_first_threads},
     {"qsThreadInfo", parse_more_threads},
     {"qThreadExtraInfo,", parse_thread_description},
-    {"qGetTLSAddr:", nullptr, "needs the thread library's private offsets"},
+    {"qGetTLSAddr:", parse_thread_local_address},
     {"qGetTIBAddr:", nullptr, "Windows only"},
 
     // Registers and memory.

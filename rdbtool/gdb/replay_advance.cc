@@ -8,6 +8,7 @@
 #include "rdbtool/gdb/register_file.h"
 #include "rdbtool/gdb/replay_agent.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -64,18 +65,32 @@ void ReplayAgent::set_stops(const StopPoints& stops) {
   watching_ = !stops.watchpoints.empty();
 }
 
-// The guest may have executed instructions: a new position if it did.
-void ReplayAgent::after_instructions() {
+uint64_t ReplayAgent::pc_of(ThreadId id) {
+  const guest::Thread* thread = replayer_.find_thread(id);
+  bool loaded = thread == nullptr || thread == replayer_.loaded();
+  return loaded ? replayer_.registers().rip : thread->registers.rip;
+}
+
+// A thread may have executed instructions: a new position if it did. Another one may be loaded by now.
+void ReplayAgent::after_instructions(ThreadId ran) {
   if (replayer_.now() == time_) return;
   time_ = replayer_.now();
   ordinal_ = 0;
-  returned_ = -1;
+  returned_.reset();
+  entered_.reset();
+  const guest::Thread* thread = replayer_.find_thread(ran);
+  if (thread == nullptr || !thread->at_call) return;
+  const engine::Registers& regs = thread == replayer_.loaded() ? replayer_.registers() : thread->registers;
+  entered_ = {ran, static_cast<int64_t>(regs.gpr[engine::RAX])};
 }
 
-// Finds out whether the next thing is an input of this same time.
+// Finds out whether the next thing is an input of this same time, and which thread goes on.
 void ReplayAgent::settle() {
   if (pending_ || ended_) return;
-  replay::Replayer::Stretch stretch = replayer_.advance(time_);
+  replay::Replayer::Stretch stretch;
+  do
+    stretch = replayer_.advance(time_);
+  while (stretch.event == replay::Replayer::Event::turn);
   if (stretch.event == replay::Replayer::Event::input) pending_ = stretch.input;
   if (stretch.event == replay::Replayer::Event::ended) ended_ = true;
 }
@@ -83,17 +98,19 @@ void ReplayAgent::settle() {
 void ReplayAgent::apply_pending() {
   const trace::Input& input = *pending_;
   trace::InputKind kind = input.kind();
-  int64_t call = kind == trace::InputKind::kSyscall ? input.as<trace::SyscallInput>().number : -1;
+  if (kind == trace::InputKind::kSyscall)
+    returning_ = {input.thread, static_cast<int64_t>(input.as<trace::SyscallInput>().number)};
   bool more = input.more, continued = input.continued;
   if (kind == trace::InputKind::kSignal)
-    std::memcpy(last_siginfo_.data(), input.as<trace::SignalInput>().siginfo, last_siginfo_.size());
+    std::memcpy(last_siginfo_[input.thread].data(), input.as<trace::SignalInput>().siginfo,
+                sizeof input.as<trace::SignalInput>().siginfo);
   replay::Replayer::Stretch stretch = replayer_.advance(time_);
   pending_ = nullptr;
   ++ordinal_;
   if (stretch.event == replay::Replayer::Event::ended) ended_ = true;
-  if (call >= 0) returning_ = call;
-  returned_ = -1;
-  if ((call >= 0 || continued) && !more) returned_ = std::exchange(returning_, -1);
+  returned_.reset();
+  if ((kind == trace::InputKind::kSyscall || continued) && !more)
+    returned_ = std::exchange(returning_, std::nullopt);
   settle();
 }
 
@@ -107,19 +124,17 @@ std::optional<Stop> ReplayAgent::arrival(const StopPoints& stops) {
     if (!silent) return Stop{StopKind::signal, thread, signal.number, {}, {}};
   }
   if (!stops.syscalls.enabled) return std::nullopt;
-  if (replayer_.in_call() && ordinal_ == 0) {
-    int64_t number = replayer_.current_call().number;
-    if (stops.syscalls.catches(number)) return Stop{StopKind::syscall_entry, thread, number, {}, {}};
-  }
-  if (returned_ >= 0 && stops.syscalls.catches(returned_))
-    return Stop{StopKind::syscall_return, thread, returned_, {}, {}};
+  if (entered_ && ordinal_ == 0 && stops.syscalls.catches(entered_->number))
+    return Stop{StopKind::syscall_entry, entered_->thread, entered_->number, {}, {}};
+  if (returned_ && stops.syscalls.catches(returned_->number))
+    return Stop{StopKind::syscall_return, returned_->thread, returned_->number, {}, {}};
   return std::nullopt;
 }
 
 std::optional<Stop> ReplayAgent::breakpoint_here(const StopPoints& stops) {
   GuestAddr pc(replayer_.registers().rip);
   if (!stops_.contains(pc.value)) return std::nullopt;
-  GuestContext context(replayer_, [this] { return registers(); });
+  GuestContext context(replayer_, [this] { return registers(replayer_.thread()); });
   for (const Breakpoint& point : stops.breakpoints)
     if (point.address == pc && condition_holds(point.conditions, context))
       return Stop{StopKind::breakpoint, replayer_.thread(), 0, {}, {}};
@@ -155,6 +170,7 @@ void ReplayAgent::report(Advanced& reply) {
   reply.here = here();
   reply.input_pending = pending_ != nullptr;
   reply.thread = replayer_.thread();
+  take_debug_output();
   reply.output = std::exchange(output_, {});
   show_from_ = kNever;
 }
@@ -184,7 +200,9 @@ Advanced ReplayAgent::advance(const Advance& request) {
   for (;;) {
     if (at_limit(request.limit)) return finish(Advanced::Kind::limit);
     Position before = here();
+    if (before == show_from_) take_debug_output();
     std::optional<Stop> touched;
+    std::optional<ThreadId> ran; // the thread that executed something
     if (pending_) {
       touched = pending_input_touches(stops);
       apply_pending();
@@ -198,12 +216,15 @@ Advanced ReplayAgent::advance(const Advance& request) {
       // An instruction comes next.
       if (!looked_at_breakpoint && take(breakpoint_here(stops), before)) return finish(Advanced::Kind::stop);
       looked_at_breakpoint = false;
+      ran = replayer_.thread();
       touched = next_instruction_touches(stops);
-      Time to = touched || request.step ? Time(time_ + 1) : request.limit.time;
+      bool one = touched || (request.step == ran && !request.last_stop);
+      Time to = one ? Time(time_ + 1) : request.limit.time;
+      if (debug_output_ >= 0 && here() < show_from_) to = std::min(to, show_from_.time);
       replay::Replayer::Stretch stretch = replayer_.advance(to);
       if (stretch.event == Event::input && stretch.input->kind() == trace::InputKind::kInstruction)
         stretch = replayer_.advance(to); // no input to the eye: an instruction like others
-      after_instructions();
+      after_instructions(*ran);
       if (stretch.event == Event::ended) ended_ = true;
       if (stretch.event == Event::input) pending_ = stretch.input;
       if (stretch.event == Event::address) {
@@ -214,12 +235,15 @@ Advanced ReplayAgent::advance(const Advance& request) {
     }
     if (here() == before) continue;
     bool at_end = request.last_stop && at_limit(request.limit);
+    bool stepped = request.step && request.step == ran && time_ != before.time;
+    // Its last instruction so far: the position before it is that of a step back.
+    if (stepped && request.last_stop) take(Stop{StopKind::step, *ran, 0, {}, {}}, {time_ - 1, UINT32_MAX});
     if (touched && take(touched, request.last_stop ? before : here())) return finish(Advanced::Kind::stop);
     if (!at_end && take(arrival(stops), here())) return finish(Advanced::Kind::stop);
-    if (request.step && time_ != before.time) {
-      uint64_t pc = replayer_.registers().rip;
+    if (stepped && !request.last_stop) {
+      uint64_t pc = pc_of(*ran);
       bool in_range = pc >= request.range_begin.value && pc < request.range_end.value;
-      if (!in_range && take(Stop{StopKind::step, replayer_.thread(), 0, {}, {}}, here()))
+      if (!in_range && take(Stop{StopKind::step, *ran, 0, {}, {}}, here()))
         return finish(Advanced::Kind::stop);
     }
   }

@@ -4,7 +4,9 @@
 
 #include <csignal>
 #include <cstring>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace rdb::gdb {
@@ -13,8 +15,13 @@ namespace {
 constexpr uint64_t kNoSys = static_cast<uint64_t>(-38); // what the kernel leaves in rax while a call goes on
 }
 
-ReplayAgent::ReplayAgent(const trace::TraceReader& trace, const trace::ProcessInfo& process)
+ReplayAgent::ReplayAgent(const trace::TraceReader& trace, const trace::ProcessInfo& process,
+                         const AddObservers& observers)
     : replayer_(trace, process, this) {
+  if (observers) {
+    observers_ = observers(replayer_);
+    if (observers_) capture_debug_output();
+  }
   // To the first position: the program is loaded and has executed nothing.
   settle();
   while (pending_) {
@@ -63,8 +70,13 @@ void ReplayAgent::handle(ReplayCommand command, Message& request, Message& reply
   case ReplayCommand::advance:
     put(reply, advance(get_advance(request)));
     return;
+  case ReplayCommand::threads:
+    reply.put(static_cast<uint64_t>(replayer_.threads().size()));
+    for (const auto& [id, thread] : replayer_.threads())
+      reply.put(id);
+    return;
   case ReplayCommand::registers:
-    put(reply, registers());
+    put(reply, registers(request.get<ThreadId>()));
     return;
   case ReplayCommand::read_memory: {
     auto from = request.get<GuestAddr>();
@@ -77,11 +89,13 @@ void ReplayAgent::handle(ReplayCommand command, Message& request, Message& reply
     put_mappings(reply);
     return;
   case ReplayCommand::siginfo:
-    reply.put(siginfo());
+    reply.put(siginfo(request.get<ThreadId>()));
     return;
-  case ReplayCommand::write_registers:
-    set_registers(get_registers(request));
+  case ReplayCommand::write_registers: {
+    auto thread = request.get<ThreadId>();
+    set_registers(thread, get_registers(request));
     return;
+  }
   case ReplayCommand::write_memory: {
     auto to = request.get<GuestAddr>();
     Bytes data = request.get_bytes();
@@ -97,24 +111,32 @@ void ReplayAgent::handle(ReplayCommand command, Message& request, Message& reply
   bug("unknown request to a replay process");
 }
 
-Registers ReplayAgent::registers() {
-  const engine::Registers& regs = replayer_.registers();
+Registers ReplayAgent::registers(ThreadId id) {
+  const guest::Thread* thread = replayer_.find_thread(id);
+  bool loaded = thread == nullptr || thread == replayer_.loaded();
+  const engine::Registers& regs = loaded ? replayer_.registers() : thread->registers;
   Registers out;
   std::copy(std::begin(regs.gpr), std::end(regs.gpr), out.gpr.begin());
   out.rip = regs.rip;
   out.rflags = regs.rflags;
   out.fs_base = regs.fs_base;
   out.gs_base = regs.gs_base;
-  if (replayer_.in_call()) {
+  if (thread != nullptr && thread->at_call) {
     out.orig_rax = regs.gpr[engine::RAX];
     out.gpr[engine::RAX] = kNoSys;
   }
-  out.vectors.resize(replayer_.engine().vector_size());
-  replayer_.engine().read_vectors(out.vectors);
+  if (loaded) {
+    out.vectors.resize(replayer_.engine().vector_size());
+    replayer_.engine().read_vectors(out.vectors);
+  } else {
+    out.vectors = thread->vectors;
+  }
   return out;
 }
 
-void ReplayAgent::set_registers(const Registers& in) {
+// In a diversion: the thread that is written to is the one that runs.
+void ReplayAgent::set_registers(ThreadId id, const Registers& in) {
+  if (guest::Thread* thread = replayer_.find_thread(id)) replayer_.switch_to(*thread);
   engine::Registers& regs = replayer_.registers();
   std::copy(in.gpr.begin(), in.gpr.end(), std::begin(regs.gpr));
   regs.rip = in.rip;
@@ -142,15 +164,37 @@ void ReplayAgent::put_mappings(Message& reply) {
   }
 }
 
-std::array<std::byte, 128> ReplayAgent::siginfo() {
-  std::array<std::byte, 128> info = last_siginfo_;
-  if (pending_ && pending_->kind() == trace::InputKind::kSignal)
+std::array<std::byte, 128> ReplayAgent::siginfo(ThreadId thread) {
+  std::array<std::byte, 128> info{};
+  if (auto last = last_siginfo_.find(thread); last != last_siginfo_.end()) info = last->second;
+  if (pending_ && pending_->thread == thread && pending_->kind() == trace::InputKind::kSignal)
     std::memcpy(info.data(), pending_->as<trace::SignalInput>().siginfo, info.size());
   return info;
 }
 
 void ReplayAgent::output(trace::OutputStream, const void* bytes, size_t size) {
+  take_debug_output();
   if (here() >= show_from_) output_.append(static_cast<const char*>(bytes), size);
+}
+
+// What debug code prints is shown in its place between the program's output, and only the first time. The
+// file is shared with all copies of this process: it is empty whenever a copy is made.
+void ReplayAgent::capture_debug_output() {
+  debug_output_ = memfd_create("debug output", MFD_CLOEXEC);
+  if (debug_output_ < 0 || fcntl(debug_output_, F_SETFL, O_APPEND) < 0)
+    bug("no file for the output of debug code");
+  dup2(debug_output_, STDOUT_FILENO);
+  dup2(debug_output_, STDERR_FILENO);
+}
+
+void ReplayAgent::take_debug_output() {
+  struct stat info{};
+  if (debug_output_ < 0 || fstat(debug_output_, &info) != 0 || info.st_size == 0) return;
+  std::string text(static_cast<size_t>(info.st_size), '\0');
+  ssize_t count = pread(debug_output_, text.data(), text.size(), 0);
+  if (ftruncate(debug_output_, 0) != 0) bug("the file for the output of debug code cannot be emptied");
+  // A stretch never goes across the place from which on output is shown.
+  if (count > 0 && here() > show_from_) output_.append(text, 0, static_cast<size_t>(count));
 }
 
 } // namespace rdb::gdb

@@ -6,14 +6,21 @@
 #include "rdbtool/gdb/replay_messages.h"
 #include "rdbtool/replay/replayer.h"
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <set>
 
 namespace rdb::gdb {
 
+// Adds to a replay what looks on while time passes forwards, such as debug regions. What it returns lives as
+// long as the replay.
+using AddObservers = std::function<std::shared_ptr<void>(replay::Replayer&)>;
+
 class ReplayAgent : private replay::OutputSink {
 public:
-  ReplayAgent(const trace::TraceReader& trace, const trace::ProcessInfo& process);
+  ReplayAgent(const trace::TraceReader& trace, const trace::ProcessInfo& process,
+              const AddObservers& observers);
 
   // Answers requests until the other side is gone.
   [[noreturn]] void serve(int fd);
@@ -21,12 +28,14 @@ public:
 private:
   // replay_agent.cc: requests
   void handle(ReplayCommand command, Message& request, Message& reply);
-  Registers registers();
-  void set_registers(const Registers& registers);
+  Registers registers(ThreadId thread);
+  void set_registers(ThreadId thread, const Registers& registers);
   size_t read(GuestAddr from, std::span<std::byte> to);
   void put_mappings(Message& reply);
-  std::array<std::byte, 128> siginfo();
+  std::array<std::byte, 128> siginfo(ThreadId thread);
   void output(trace::OutputStream stream, const void* bytes, size_t size) override;
+  void capture_debug_output();
+  void take_debug_output();
 
   // replay_advance.cc: moving
   Advanced advance(const Advance& request);
@@ -34,7 +43,8 @@ private:
   Position here() const { return {time_, ordinal_}; }
   bool at_limit(Position limit) const;
   void set_stops(const StopPoints& stops);
-  void after_instructions();
+  void after_instructions(ThreadId ran);
+  uint64_t pc_of(ThreadId thread);
   void settle();
   void apply_pending();
   std::optional<Stop> arrival(const StopPoints& stops);
@@ -57,10 +67,17 @@ private:
   uint32_t ordinal_ = 0;                  // inputs applied at this time
   const trace::Input* pending_ = nullptr; // the next thing, if it is an input of this time
   bool ended_ = false;
-  int64_t returned_ = -1;  // the system call whose result has just been applied
-  int64_t returning_ = -1; // one of which a part has
-  std::array<std::byte, 128> last_siginfo_{};
+  struct ThreadCall {
+    ThreadId thread;
+    int64_t number;
+  };
+  std::optional<ThreadCall> entered_;   // the system call that has just been made
+  std::optional<ThreadCall> returned_;  // the one whose result has just been applied
+  std::optional<ThreadCall> returning_; // one of which a part has
+  std::map<ThreadId, std::array<std::byte, 128>> last_siginfo_;
 
+  std::shared_ptr<void> observers_;
+  int debug_output_ = -1; // a file in memory with what debug code has printed since the last look
   Position show_from_ = kNever;
   std::string output_;
 };

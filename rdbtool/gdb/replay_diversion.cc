@@ -77,7 +77,7 @@ Advanced ReplayAgent::run_diversion(const Advance& request) {
   show_from_ = {};
   auto finish = [&](StopKind kind, int64_t number = 0, std::string message = {}) {
     reply.kind = Advanced::Kind::stop;
-    reply.stop = Stop{kind, replayer_.thread(), number, {}, std::move(message)};
+    reply.stop = Stop{kind, replayer_.current().id, number, {}, std::move(message)};
     report(reply);
     return reply;
   };

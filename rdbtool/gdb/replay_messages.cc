@@ -89,7 +89,8 @@ std::optional<Message> receive_message(int fd, int* descriptor) {
 void put(Message& message, const Advance& request) {
   message.put(request.limit);
   message.put(request.last_stop);
-  message.put(request.step);
+  message.put(request.step.has_value());
+  message.put(request.step.value_or(ThreadId()));
   message.put(request.range_begin);
   message.put(request.range_end);
   message.put(request.show_from);
@@ -112,7 +113,9 @@ Advance get_advance(Message& message) {
   Advance request;
   request.limit = message.get<Position>();
   request.last_stop = message.get<bool>();
-  request.step = message.get<bool>();
+  bool step = message.get<bool>();
+  auto step_thread = message.get<ThreadId>();
+  if (step) request.step = step_thread;
   request.range_begin = message.get<GuestAddr>();
   request.range_end = message.get<GuestAddr>();
   request.show_from = message.get<Position>();

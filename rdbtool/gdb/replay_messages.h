@@ -64,6 +64,7 @@ std::optional<Message> receive_message(int fd, int* descriptor = nullptr);
 
 enum class ReplayCommand : uint8_t {
   advance,
+  threads,
   registers,
   read_memory,
   mappings,
@@ -78,7 +79,7 @@ enum class ReplayCommand : uint8_t {
 struct Advance {
   Position limit;                          // or, if there is no such position, the last before the next time
   bool last_stop = false;                  // do not stop, remember the last stop before the limit
-  bool step = false;                       // one instruction ...
+  std::optional<ThreadId> step;            // one instruction of this thread ...
   GuestAddr range_begin, range_end;        // ... and on while it is in this range
   Position show_from{Time(UINT64_MAX), 0}; // output of inputs that are applied from here on is shown
   StopPoints stops;

@@ -3,37 +3,41 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/gdb/replay_target.h"
 
+#include <algorithm>
+#include <chrono>
+
 namespace rdb::gdb {
 
 namespace {
 
-// Instructions in a stretch: short enough for Ctrl-C, long enough to cost nothing. With watchpoints each
-// instruction is looked at.
-constexpr uint64_t kStretch = 50'000'000;
-constexpr uint64_t kWatchedStretch = 2'000'000;
+using Clock = std::chrono::steady_clock;
+
+// How far to run before looking whether to go on: short enough for Ctrl-C, long enough to cost nothing.
+// How long that takes depends on what is looked for on the way.
+class Pace {
+public:
+  uint64_t stretch() {
+    auto now = Clock::now();
+    auto took = now - last_;
+    if (last_ != Clock::time_point() && took < std::chrono::milliseconds(40)) stretch_ *= 2;
+    if (took > std::chrono::milliseconds(160)) stretch_ = std::max(stretch_ / 2, kShortest);
+    last_ = now;
+    return stretch_ = std::min(stretch_, kLongest);
+  }
+
+private:
+  static constexpr uint64_t kShortest = 1'000'000, kLongest = 400'000'000;
+  uint64_t stretch_ = 4 * kShortest;
+  Clock::time_point last_;
+};
+
 // Going back to a place, a snapshot is left this far before it: the next steps back begin there.
 constexpr uint64_t kNear = 20'000;
-
-uint64_t stretch_of(const StopPoints& stops) {
-  return stops.watchpoints.empty() ? kStretch : kWatchedStretch;
-}
 
 Position later(Position position, uint64_t instructions) {
   Time time(position.time.value > UINT64_MAX - instructions ? UINT64_MAX
                                                             : position.time.value + instructions);
   return {time, UINT32_MAX};
-}
-
-std::string ending_text(const Ending& ending) {
-  switch (ending.kind) {
-  case Ending::Kind::exited:
-    return fmt::format("the program exited with status {}", ending.value);
-  case Ending::Kind::signalled:
-    return fmt::format("signal {} ended the program", ending.value);
-  case Ending::Kind::cut:
-    break;
-  }
-  return "it was cut off";
 }
 
 } // namespace
@@ -49,11 +53,12 @@ Stop ReplayTarget::run(const RunRequest& request) {
 Stop ReplayTarget::run_forward(const RunRequest& request) {
   Advance advance;
   if (request.stops) advance.stops = *request.stops;
-  advance.step = request.step.has_value();
+  advance.step = request.step;
   advance.range_begin = request.range_begin;
   advance.range_end = request.range_end;
+  Pace pace;
   for (;;) {
-    advance.limit = later(here_, stretch_of(advance.stops));
+    advance.limit = later(here_, pace.stretch());
     advance.show_from = shown_until_;
     Advanced reply = worker_.advance(advance);
     take(reply);
@@ -61,30 +66,30 @@ Stop ReplayTarget::run_forward(const RunRequest& request) {
     if (request.output && !reply.output.empty()) request.output(reply.output);
     if (reply.kind == Advanced::Kind::stop) return *reply.stop;
     if (reply.kind == Advanced::Kind::end)
-      return here_as(StopKind::history_end, "rdb: the recording ends here: " + ending_text(reply.ending));
+      return here_as(StopKind::history_end, "rdb: the recording ends here: " + describe(reply.ending));
     if (request.interrupt && request.interrupt->requested()) return here_as(StopKind::interrupted);
     snapshots_.add_if_due(here_, worker_);
   }
 }
 
 // The last stop in [from, end), where `from` is a snapshot's position.
-std::optional<std::pair<Position, Stop>> ReplayTarget::last_stop(Position from, Position end,
-                                                                 const StopPoints& stops,
-                                                                 InterruptSource* interrupt,
-                                                                 bool& interrupted) {
+std::optional<std::pair<Position, Stop>>
+ReplayTarget::last_stop(Position from, Position end, const RunRequest& request, bool& interrupted) {
   ReplayProcess scout = snapshots_.copy_of(from);
   Advance advance;
-  advance.stops = stops;
+  if (request.stops) advance.stops = *request.stops;
+  advance.step = request.step;
   advance.last_stop = true;
   std::optional<std::pair<Position, Stop>> last;
   Position at = from;
+  Pace pace;
   while (at < end) {
-    advance.limit = std::min(later(at, stretch_of(stops)), end);
+    advance.limit = std::min(later(at, pace.stretch()), end);
     Advanced reply = scout.advance(advance);
     if (reply.stop) last = {reply.stop_at, *reply.stop};
     if (reply.kind == Advanced::Kind::end || reply.here == at) break;
     at = reply.here;
-    if (interrupt && interrupt->requested()) {
+    if (request.interrupt && request.interrupt->requested()) {
       interrupted = true;
       return std::nullopt;
     }
@@ -95,17 +100,20 @@ std::optional<std::pair<Position, Stop>> ReplayTarget::last_stop(Position from, 
 
 Stop ReplayTarget::run_backward(const RunRequest& request) {
   if (here_ <= first_) return here_as(StopKind::history_start);
-  StopPoints stops;
-  if (request.stops) stops = *request.stops;
-  if (request.step) return step_back(stops);
-  bool interrupted = false;
   Position end = here_;
+  if (request.step)
+    if (auto stop = step_back(*request.step, request.stops ? *request.stops : StopPoints())) return *stop;
+  return go_back(request, end);
+}
+
+Stop ReplayTarget::go_back(const RunRequest& request, Position end) {
+  bool interrupted = false;
   while (auto from = snapshots_.before(end)) {
-    auto found = last_stop(*from, end, stops, request.interrupt, interrupted);
+    auto found = last_stop(*from, end, request, interrupted);
     if (interrupted) return here_as(StopKind::interrupted);
     if (found) {
       go_to(found->first);
-      found->second.thread = thread_;
+      if (!has_thread(found->second.thread)) found->second.thread = thread_;
       return found->second;
     }
     end = *from;
@@ -114,9 +122,9 @@ Stop ReplayTarget::run_backward(const RunRequest& request) {
   return here_as(StopKind::history_start);
 }
 
-// Undoes one instruction. What lies between (inputs of this time, and the instruction itself for watchpoints)
-// may stop the run before that.
-Stop ReplayTarget::step_back(const StopPoints& stops) {
+// Undoes one instruction, if it was this thread's; nothing if it was another's. What lies between (inputs of
+// this time, and the instruction itself for watchpoints) may stop the run before that.
+std::optional<Stop> ReplayTarget::step_back(ThreadId thread, const StopPoints& stops) {
   Position end = here_;
   if (end.time.value == first_.time.value) {
     go_to(first_);
@@ -124,6 +132,7 @@ Stop ReplayTarget::step_back(const StopPoints& stops) {
   }
   go_to({end.time - 1, UINT32_MAX});
   Position start = here_;
+  if (thread_ != thread) return std::nullopt;
   StopPoints others = stops;
   others.breakpoints.clear();
   if (!others.watchpoints.empty() || others.syscalls.enabled || end.ordinal > 0) {
@@ -160,8 +169,9 @@ void ReplayTarget::go_to(Position position) {
     take(worker_.advance(advance));
     snapshots_.add(here_, worker_);
   }
+  Pace pace;
   while (here_ < position) {
-    advance.limit = std::min(later(here_, kStretch), position);
+    advance.limit = std::min(later(here_, pace.stretch()), position);
     Advanced reply = worker_.advance(advance);
     bool moved = reply.here != here_;
     take(reply);

@@ -34,24 +34,25 @@ struct StoredFile : RecordedFile {
   }
 };
 
-const trace::ProcessInfo& choose_process(const trace::TraceReader& trace, int32_t pid) {
+const trace::ProcessInfo& choose_process(const trace::TraceReader& trace, const std::string& name) {
   const auto& processes = trace.processes();
   if (processes.empty()) user_error("{}: holds no process", trace.path());
-  if (pid == 0) return processes.front();
-  auto found = std::ranges::find(processes, pid, &trace::ProcessInfo::pid);
-  if (found == processes.end()) user_error("{}: holds no process {}; rdb ps lists them", trace.path(), pid);
+  if (name.empty()) return processes.front();
+  auto found = std::ranges::find(processes, name, &trace::ProcessInfo::name);
+  if (found == processes.end()) user_error("{}: holds no process {}; rdb ps lists them", trace.path(), name);
   return *found;
 }
 
 } // namespace
 
 ReplayTarget::ReplayTarget(const ReplayTargetOptions& options)
-    : trace_(options.trace), process_(choose_process(trace_, options.pid)), snapshots_(options.snapshots) {
+    : trace_(options.trace), process_(choose_process(trace_, options.process)),
+      snapshots_(options.snapshots) {
   trace::check_cpu(trace_.metadata().cpu, trace::CpuInfo::of_this_machine(), trace_.path());
   for (const trace::MappedFile& file : trace_.metadata().files)
     files_[file.path] = file.content;
   last_ = {std::max(trace_.inputs(process_).last_time(), trace_.chunks(process_).last_time()), UINT32_MAX};
-  start_first_process();
+  start_first_process(options.observers);
   Advance nowhere;
   nowhere.limit = {Time(0), UINT32_MAX};
   take(worker_.advance(nowhere));
@@ -86,11 +87,11 @@ Bytes ReplayTarget::read_auxv() {
 ReplayTarget::~ReplayTarget() = default;
 
 // The first replay process is forked from this one, before it holds anything that should not be shared.
-void ReplayTarget::start_first_process() {
+void ReplayTarget::start_first_process(const AddObservers& observers) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) bug("no socket for the replay");
   std::string trace_path = trace_.path();
-  int32_t pid = process_.pid;
+  std::string name = process_.name;
   pid_t child = fork();
   if (child < 0) user_error("no process for the replay can be made");
   if (child == 0) {
@@ -100,7 +101,7 @@ void ReplayTarget::start_first_process() {
     Message failed;
     try {
       trace::TraceReader trace(trace_path);
-      ReplayAgent agent(trace, choose_process(trace, pid));
+      ReplayAgent agent(trace, choose_process(trace, name), observers);
       agent.serve(ends[1]);
     } catch (const std::exception& error) {
       failed.put(std::string_view(error.what()));
@@ -130,15 +131,36 @@ void ReplayTarget::take(const Advanced& reply) {
   here_ = reply.here;
   input_pending_ = reply.input_pending;
   thread_ = reply.thread;
+  threads_.clear();
+}
+
+const std::vector<ThreadId>& ReplayTarget::thread_ids() {
+  if (threads_.empty()) {
+    Message reply = worker_.ask(ReplayCommand::threads, {});
+    for (auto count = reply.get<uint64_t>(); count > 0; --count)
+      threads_.push_back(reply.get<ThreadId>());
+    // When the last one has ended, its last state is still shown.
+    if (threads_.empty()) threads_.push_back(thread_);
+  }
+  return threads_;
 }
 
 std::vector<ThreadInfo> ReplayTarget::threads() {
-  std::string name = executable().substr(executable().rfind('/') + 1);
-  return {{thread_, name.substr(0, 15)}};
+  std::string name = executable().substr(executable().rfind('/') + 1, 15);
+  std::vector<ThreadInfo> all;
+  for (ThreadId id : thread_ids())
+    all.push_back({id, name});
+  return all;
 }
 
-Registers ReplayTarget::registers(ThreadId) {
-  Message reply = shown().ask(ReplayCommand::registers, {});
+bool ReplayTarget::has_thread(ThreadId thread) {
+  return std::ranges::find(thread_ids(), thread) != thread_ids().end();
+}
+
+Registers ReplayTarget::registers(ThreadId thread) {
+  Message request;
+  request.put(thread);
+  Message reply = shown().ask(ReplayCommand::registers, request);
   return get_registers(reply);
 }
 
@@ -164,8 +186,10 @@ std::vector<Mapping> ReplayTarget::mappings() {
   return all;
 }
 
-std::array<std::byte, 128> ReplayTarget::siginfo(ThreadId) {
-  return shown().ask(ReplayCommand::siginfo, {}).get<std::array<std::byte, 128>>();
+std::array<std::byte, 128> ReplayTarget::siginfo(ThreadId thread) {
+  Message request;
+  request.put(thread);
+  return shown().ask(ReplayCommand::siginfo, request).get<std::array<std::byte, 128>>();
 }
 
 std::unique_ptr<RecordedFile> ReplayTarget::open_file(const std::string& path) {
@@ -183,8 +207,9 @@ void ReplayTarget::begin_diversion() {
   diversion_ = worker_.fork_copy();
 }
 
-void ReplayTarget::write_registers(ThreadId, const Registers& registers) {
+void ReplayTarget::write_registers(ThreadId thread, const Registers& registers) {
   Message request;
+  request.put(thread);
   put(request, registers);
   diversion_.ask(ReplayCommand::write_registers, request);
 }
@@ -198,7 +223,7 @@ size_t ReplayTarget::write_memory(GuestAddr to, std::span<const std::byte> from)
 
 Stop ReplayTarget::run_diversion(ThreadId thread, const RunRequest& request) {
   Advance advance;
-  advance.step = request.step.has_value();
+  advance.step = request.step;
   if (request.stops) advance.stops = *request.stops;
   Message arguments;
   put(arguments, advance);

@@ -4,6 +4,7 @@
 // before and remembering the last thing on it that would have stopped the run.
 #pragma once
 
+#include "rdbtool/gdb/replay_agent.h"
 #include "rdbtool/gdb/snapshots.h"
 #include "rdbtool/gdb/target.h"
 #include "rdbtool/trace/reader.h"
@@ -13,9 +14,10 @@
 namespace rdb::gdb {
 
 struct ReplayTargetOptions {
-  std::string trace; // as rdb replay takes it
-  int32_t pid = 0;   // 0: the first process
+  std::string trace;   // as rdb replay takes it
+  std::string process; // its name, as rdb ps shows it; empty: the first
   Snapshots::Limits snapshots;
+  AddObservers observers; // called in the first replay process; may be empty
 };
 
 class ReplayTarget : public Target {
@@ -38,7 +40,7 @@ public:
   Stop seek(Position position) override;
 
   std::vector<ThreadInfo> threads() override;
-  bool has_thread(ThreadId thread) override { return thread == thread_; }
+  bool has_thread(ThreadId thread) override;
   Registers registers(ThreadId thread) override;
   size_t read_memory(GuestAddr from, std::span<std::byte> to) override;
   std::vector<Mapping> mappings() override;
@@ -56,15 +58,17 @@ public:
   Stop run_diversion(ThreadId thread, const RunRequest& request) override;
 
 private:
-  void start_first_process();
+  void start_first_process(const AddObservers& observers);
   Bytes read_auxv();
   ReplayProcess& shown() { return diversion_ ? diversion_ : worker_; }
   void take(const Advanced& reply);
+  const std::vector<ThreadId>& thread_ids();
   Stop run_forward(const RunRequest& request);
   Stop run_backward(const RunRequest& request);
-  Stop step_back(const StopPoints& stops);
-  std::optional<std::pair<Position, Stop>> last_stop(Position from, Position end, const StopPoints& stops,
-                                                     InterruptSource* interrupt, bool& interrupted);
+  std::optional<Stop> step_back(ThreadId thread, const StopPoints& stops);
+  Stop go_back(const RunRequest& request, Position end);
+  std::optional<std::pair<Position, Stop>> last_stop(Position from, Position end, const RunRequest& request,
+                                                     bool& interrupted);
   void go_to(Position position);
   Stop here_as(StopKind kind, std::string message = {});
 
@@ -75,6 +79,7 @@ private:
   Position here_, first_, last_;
   bool input_pending_ = false;
   ThreadId thread_;
+  std::vector<ThreadId> threads_; // of this position; empty: not asked for yet
   Position shown_until_;
   Bytes auxv_;
   std::map<std::string, trace::ContentId> files_; // by the path they were mapped under

@@ -30,11 +30,14 @@ struct Malformed {};
 struct Supported { // qSupported
   std::vector<std::string> features;
 };
-struct NoAcks {};            // QStartNoAckMode
-struct WhyStopped {};        // ?
-struct Attached {};          // qAttached
-struct ContinueSupported {}; // vCont?
-struct SymbolLookup {};      // qSymbol: we look up none
+struct NoAcks {};                 // QStartNoAckMode
+struct WhyStopped {};             // ?
+struct Attached {};               // qAttached
+struct ContinueSupported {};      // vCont?
+struct SymbolLookup {             // qSymbol: gdb offers to look up symbols, or has looked one up
+  std::string name;               // empty: it only offers
+  std::optional<GuestAddr> value; // nothing: there is no such symbol
+};
 
 // H: which thread later packets are about.
 struct SelectThread {
@@ -50,6 +53,12 @@ struct ThreadList { // qfThreadInfo, qsThreadInfo
 };
 struct ThreadDescription { // qThreadExtraInfo
   ThreadId thread;
+};
+
+struct ThreadLocalAddress { // qGetTLSAddr
+  ThreadId thread;
+  uint64_t offset = 0;
+  GuestAddr link_map; // of the library that has the variable
 };
 
 struct ReadRegisters {};
@@ -148,10 +157,10 @@ using Request =
     std::variant<request::Unsupported, request::Malformed, request::Supported, request::NoAcks,
                  request::WhyStopped, request::Attached, request::ContinueSupported, request::SymbolLookup,
                  request::SelectThread, request::CurrentThread, request::ThreadAlive, request::ThreadList,
-                 request::ThreadDescription, request::ReadRegisters, request::WriteRegisters,
-                 request::ReadRegister, request::WriteRegister, request::ReadMemory, request::WriteMemory,
-                 request::Resume, request::SetPoint, request::CatchSyscalls, request::PassSignals,
-                 request::Detach, request::Kill, request::Monitor, request::Transfer,
+                 request::ThreadDescription, request::ThreadLocalAddress, request::ReadRegisters,
+                 request::WriteRegisters, request::ReadRegister, request::WriteRegister, request::ReadMemory,
+                 request::WriteMemory, request::Resume, request::SetPoint, request::CatchSyscalls,
+                 request::PassSignals, request::Detach, request::Kill, request::Monitor, request::Transfer,
                  request::FileSetFilesystem, request::FileOpen, request::FileRead, request::FileStat,
                  request::FileClose, request::FileReadLink>;
 

@@ -113,8 +113,33 @@ std::string Session::answer(const request::Attached&) {
 std::string Session::answer(const request::ContinueSupported&) {
   return "vCont;c;C;s;S;r";
 }
-std::string Session::answer(const request::SymbolLookup&) {
-  return kOk;
+// Where a thread's variables are is known to the C library; for debuggers it has a table of its layouts.
+std::string Session::answer(const request::SymbolLookup& request) {
+  static constexpr std::string_view kModuleNumber = "_thread_db_link_map_l_tls_modid";
+  if (request.name == kModuleNumber && request.value) module_number_place_ = request.value;
+  if (!request.name.empty() || module_number_place_) return kOk;
+  return "qSymbol:" + to_hex(kModuleNumber);
+}
+
+// The thread pointer leads to a table of blocks, one for each module that has variables of threads.
+std::string Session::answer(const request::ThreadLocalAddress& request) {
+  constexpr uint64_t kTableOffset = 8, kEntrySize = 16, kNotMadeYet = ~uint64_t{0};
+  bool readable = true;
+  auto read = [&](GuestAddr from, auto value) {
+    auto bytes = std::as_writable_bytes(std::span(&value, 1));
+    readable = readable && target_.read_memory(from, bytes) == bytes.size();
+    return value;
+  };
+  if (!target_.has_thread(request.thread)) return kNoSuchThread;
+  if (!module_number_place_)
+    return "E.rdb: the program's C library does not say where its threads' variables are";
+  auto layout = read(*module_number_place_, std::array<uint32_t, 3>{}); // bits, count, offset
+  uint64_t module = request.link_map.value ? read(request.link_map + layout[2], uint64_t{0}) : 1;
+  GuestAddr table(read(GuestAddr(target_.registers(request.thread).fs_base + kTableOffset), uint64_t{0}));
+  uint64_t block = read(table + module * kEntrySize, uint64_t{0});
+  if (!readable || block == 0) return kFault;
+  if (block == kNotMadeYet) return "E.rdb: this thread has not used the library's variables yet";
+  return fmt::format("{:x}", block + request.offset);
 }
 
 ThreadId Session::chosen(const ThreadRef& thread) {

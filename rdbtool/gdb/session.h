@@ -62,6 +62,7 @@ private:
   std::string answer(const request::ThreadAlive&);
   std::string answer(const request::ThreadList&);
   std::string answer(const request::ThreadDescription&);
+  std::string answer(const request::ThreadLocalAddress&);
   std::string answer(const request::ReadRegisters&);
   std::string answer(const request::WriteRegisters&);
   std::string answer(const request::ReadRegister&);
@@ -122,6 +123,7 @@ private:
   SyscallCatch syscalls_;
   std::array<bool, 65> silent_signals_{};
   Stop last_stop_;
+  std::optional<GuestAddr> module_number_place_; // the C library's word on where a link map has its number
   std::optional<Position> pending_position_;
 
   Diversion diversion_ = Diversion::none;

@@ -6,6 +6,18 @@
 
 namespace rdb::gdb {
 
+std::string describe(const Ending& ending) {
+  switch (ending.kind) {
+  case Ending::Kind::exited:
+    return "the program exited with status " + std::to_string(ending.value);
+  case Ending::Kind::signalled:
+    return "signal " + std::to_string(ending.value) + " ended the program";
+  case Ending::Kind::cut:
+    break;
+  }
+  return "the recording was cut off";
+}
+
 bool SyscallCatch::catches(int64_t number) const {
   return enabled && (numbers.empty() || std::ranges::find(numbers, number) != numbers.end());
 }

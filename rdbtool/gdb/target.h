@@ -147,6 +147,7 @@ struct Ending {
   enum class Kind : uint8_t { exited, signalled, cut } kind = Kind::cut;
   int value = 0; // exit status or signal
 };
+std::string describe(const Ending& ending);
 
 // A file as it was when it was recorded.
 class RecordedFile {

@@ -95,6 +95,7 @@ std::optional<guest::Ending> Replayer::run(Time to) {
       return ending_;
     case Event::input:
     case Event::applied:
+    case Event::turn:
     case Event::address:
       break;
     case Event::access:
@@ -120,12 +121,16 @@ Replayer::Stretch Replayer::advance(Time to) {
     held_ = step;
     if (!descent_.empty() && forks_before(step)) {
       Time fork_time = descent_.back().parent_time;
+      if (step != nullptr && now() < fork_time && turn_to(step->thread)) return {Event::turn, nullptr};
       Event event = play_to({thread_, std::min(fork_time, to), nullptr});
       if (event != Event::reached || fork_time > to) return {event, nullptr};
       enter_child();
       continue;
     }
     if (step == nullptr) break;
+    // The end of a turn is nobody's: its thread may have ended.
+    bool goes_on = step->input != nullptr || step->until > now();
+    if (goes_on && turn_to(step->thread)) return {Event::turn, nullptr};
     if (step->until > to) return {play_to({step->thread, to, nullptr}), nullptr};
     Event event = play_to(*step);
     if (event != Event::reached) return {event, nullptr};
@@ -160,9 +165,7 @@ void Replayer::add_observer(Observer& observer) {
 
 // Lets the guest run up to the step's time, and sees that it comes to what the step's input answers.
 Replayer::Event Replayer::play_to(const trace::Step& step) {
-  // The end of a turn may be the end of its thread.
   if (step.input == nullptr && now() >= step.until) return Event::reached;
-  turn_to(step.thread);
   bool wants_instruction = step.input != nullptr && step.input->kind() == trace::InputKind::kInstruction;
   bool wants_call = step.input != nullptr && step.input->kind() == trace::InputKind::kSyscall;
   // The guest stops by itself where it asks for these, and the way to an exact time is stepped.
@@ -287,13 +290,15 @@ void Replayer::start_thread(const trace::ThreadStartInput& start) {
   created.registers.fs_base = start.tls.value;
 }
 
-void Replayer::turn_to(ThreadId thread) {
+// True if another thread was loaded before.
+bool Replayer::turn_to(ThreadId thread) {
   thread_ = thread;
-  if (loaded() != nullptr && current().id == thread) return;
+  if (loaded() != nullptr && current().id == thread) return false;
   guest::Thread* next = find_thread(thread);
   if (next == nullptr)
     user_error("{}: a turn of thread {}, which does not exist", trace_.path(), thread.value);
   switch_to(*next);
+  return true;
 }
 
 void Replayer::map(const trace::MapInput& map) {

@@ -58,6 +58,7 @@ public:
     reached, // the state at `to`
     input,   // the guest has come to `input`; the next call applies it
     applied, // the input is applied
+    turn,    // another thread is loaded, and goes on with the next call
     address,
     access,
     ended, // there is no more: see ending()
@@ -84,7 +85,7 @@ private:
   void apply(const trace::Input& input);
   void start(const trace::StartInput& start);
   void start_thread(const trace::ThreadStartInput& start);
-  void turn_to(ThreadId thread);
+  bool turn_to(ThreadId thread);
   void map(const trace::MapInput& map);
   void system_call(const trace::Input& input);
   void signal(const trace::SignalInput& input);

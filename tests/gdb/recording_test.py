@@ -7,7 +7,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from remote import Remote, ServedTestCase, harness
+from remote import Remote, ServedTestCase, answers_of, batch, harness, walk
 
 
 class RecordingTestCase(ServedTestCase):
@@ -21,12 +21,7 @@ class RecordingTestCase(ServedTestCase):
 
     def answers(self, *commands, options=(), timeout=120):
         """What `rdb gdb` prints, as a list: one text for each of gdb's commands."""
-        words = ["-nx", "-batch", "-ex", "set width 0", "-ex", "set print entry-values no"]
-        for command in commands:
-            words += ["-ex", f"echo >>> {command}\\n", "-ex", command]
-        argv = [harness.rdb(), "gdb", *options, "--", *words]
-        out = self.run_program(["/bin/sh", "-c", 'exec "$@" 2>&1', "sh", *argv], timeout=timeout).out
-        return [part.split("\n", 1)[1] for part in out.split(">>> ")[1:]]
+        return answers_of(self.all_output([harness.rdb(), "gdb", *options, "--", *batch(*commands)], timeout))
 
     def serve(self, *options):
         self.start([harness.rdb(), "gdb", "--server", self.path("s"), *options])
@@ -125,40 +120,165 @@ class Crash(RecordingTestCase):
         self.assertIn("SIGUSR1", out[6] + out[7])
 
 
-class RandomWalks(RecordingTestCase):
-    def symbol(self, name):
-        return int(re.search(r"= 0x(\w+)", self.answers("tbreak main", "continue", f"print/x (long)&{name}")[2]).group(1), 16)
+class Questions(RecordingTestCase):
+    def lines(self, *words):
+        result = self.rdb(*words)
+        self.assertEqual(result.status, 0, result)
+        self.assertEqual(result.err, "", result)
+        return result.out.splitlines()
 
-    def test_a_position_has_one_state(self):
-        rng = random.Random(5)
-        entry, counter = self.symbol("add"), self.symbol("counter")
+    def test_history(self):
+        lines = self.lines("history", "counter", "--at", "gdb_steps.c:22")
+        self.assertEqual([line.split()[-1] for line in lines], ["0", "0", "1", "3", "6"])
+        for line in lines:
+            self.assertRegex(line, r"^ *\d+  thread \d+  add \(gdb_steps.c:22\)  \d+$")
+        lines = self.lines("history", "counter", "--at", "gdb_steps.c:22", "--changes")
+        self.assertEqual([line.split()[-1] for line in lines], ["0", "1", "3", "6"])
+        lines = self.lines("history", "n * 2 + 1", "--at", "factorial")
+        self.assertEqual([line.split()[-1] for line in lines], ["9", "7", "5", "3"])
+        lines = self.lines("history", "origin", "--at", "vectors")
+        self.assertTrue(lines[0].endswith("{x = 3, y = 4}"), lines)
+        lines = self.lines("history", "nothing", "--at", "vectors")
+        self.assertTrue(lines[0].endswith('<No symbol "nothing" in current context.>'), lines)
+        for place in ("gdb_steps.c:9999", "exit_never"):
+            result = self.rdb("history", "counter", "--at", place)
+            self.assertEqual(result.status, 2, result)
+            self.assertRegex(result.err, f"^rdb: there is no {place} in the program")
+
+    def test_last_write(self):
+        lines = self.lines("last-write", "counter")
+        self.assertRegex(lines[0], r"^\d+  thread \d+  add \(gdb_steps.c:22\)  counter: 6 -> 10$")
+        self.assertRegex(lines[1], r"^#0  add \(gdb_steps.c:22\)  a=4, b=6$")
+        self.assertRegex(lines[2], r"^#1  main \(gdb_steps.c:\d+\)  argc=1, argv=0x\w+$")
+        time = lines[0].split()[0]
+        lines = self.lines("last-write", "counter", "--at", time)
+        self.assertIn("counter: 3 -> 6", lines[0])
+        # In the scope of a line; what the caller's loop has put there.
+        lines = self.lines("last-write", "below", "--at", "gdb_steps.c:18")
+        self.assertRegex(lines[0], r"factorial \(gdb_steps.c:17\)  below: -?\d+ -> 6$")
+        result = self.rdb("last-write", "scale", "--at", time)
+        self.assertEqual(result.status, 2, result)
+        self.assertRegex(result.err, r"^rdb: nothing wrote to the 8 bytes at 0x\w+ before this position\n$")
+        result = self.rdb("last-write", "3 + 4 == 7 ? 1.5 : 2.5")
+        self.assertEqual(result.status, 2, result)
+        self.assertIn("is not in memory here", result.err)
+
+    def test_going_to_a_write_in_gdb(self):
+        out = self.answers("goto end", "last-write counter", "print counter", "stepi", "print counter",
+                           "last-write counter", "last-write counter", "print counter")
+        self.assertIn("add (a=4, b=6)", out[1])
+        self.assertIn("= 6", out[2])
+        self.assertIn("= 10", out[4])
+        self.assertIn("add (a=4, b=6)", out[5])
+        self.assertIn("add (a=3, b=3)", out[6])
+        self.assertIn("= 3", out[7])
+
+
+class Threads(RecordingTestCase):
+    target = "gdb_threads"
+    status = 40
+
+    def test_threads(self):
+        out = self.answers("break work", "continue", "info threads", "continue", "thread apply all bt 1", "delete",
+                           "watch counts[1]", "continue", "reverse-continue", "delete", "break 20", "continue",
+                           "info threads", "print counts", "delete", "reverse-stepi", "stepi", "reverse-continue",
+                           "info threads")
+        self.assertIn("work (which=", out[1])
+        self.assertIn("* 2 ", out[2])
+        self.assertIn("Thread 1 ", out[4])
+        self.assertIn("work (which=", out[4])
+        self.assert_in_order(out[7], "Old value = 0", "New value = 1")
+        self.assert_in_order(out[8], "Old value = 1", "New value = 0")
+        self.assertIn("main () at", out[11])
+        self.assertEqual(out[12].count("Thread "), 1)
+        self.assertIn("{20, 20}", out[13])
+        self.assertIn("No more reverse-execution history", out[17])
+        self.assertEqual(out[18].count("Thread "), 1)
+
+    def test_a_thread_is_stepped_as_it_was_recorded(self):
+        out = self.answers("break work if which == &counts[1]", "continue", "next", "next", "next", "print counts[1]",
+                           "reverse-next", "reverse-next", "print counts[1]", "info threads", "delete",
+                           "finish", "print counts[1]")
+        self.assertIn("work (which=", out[1])
+        self.assertIn("*count += 1", out[3])
+        self.assertIn("= 1", out[5])
+        self.assertIn("= 0", out[8])
+
+    def test_history_names_the_thread(self):
+        result = self.rdb("history", "*count", "--at", "gdb_threads.c:10")
+        found = {}
+        for line in result.out.splitlines():
+            words = line.split()
+            found.setdefault(words[2], []).append(int(words[-1]))
+        self.assertEqual(list(found.values()), [list(range(20))] * 2, result)
+
+
+REGION_PROGRAM = """#include <rdb/rdb.h>
+#include <stdio.h>
+int total;
+int main(void) {
+  for (int i = 0; i < 5; i++) {
+    rdb_begin;
+    printf("before %d: %d\\n", i, total);
+    rdb_end;
+    total += i; // add
+  }
+  puts("end");
+  return 0;
+}
+"""
+
+
+@harness.needs_compiler
+class Regions(RecordingTestCase):
+    def setUp(self):
+        ServedTestCase.setUp(self)
+        with open(self.path("region.c"), "w", encoding="utf-8") as file:
+            file.write(REGION_PROGRAM)
+        self.run_program([harness.program("rdb-clang"), "-g", "-O0", "-o", "region", "region.c"], status=0)
+        self.rdb("record", "./region", status=0)
+
+    def test_regions_run_once_in_their_place(self):
+        out = self.answers("break main", "continue", "watch total if total == 3", "continue", "reverse-continue",
+                           "delete", "continue", "reverse-continue", "continue")
+        self.assertIn("before 2: 1\n", out[3])
+        self.assertNotIn("before", out[4])
+        self.assert_in_order(out[6], "before 3: 3\n", "before 4: 6\n", "end\n")
+        self.assertNotIn("before 2", out[6])
+        self.assertNotIn("before", out[7] + out[8])
+
+    def test_gdb_shows_the_sources_without_regions(self):
+        out = self.answers("list main,+8")
+        self.assertIn("total += i; // add", out[0])
+        self.assertNotIn("rdb_begin", out[0])
+        self.assertNotIn("printf", out[0])
+
+    def test_without_the_bundle(self):
+        out = self.answers("continue", "list main,+8", options=("--no-module",))
+        self.assertNotIn("before", out[0])
+        self.assertIn("rdb_begin", out[1])
+
+
+class RandomWalks(RecordingTestCase):
+    def walk(self, function, variable, rounds):
+        out = self.answers("tbreak main", "continue", f"print/x (long)&{function}", f"print/x (long)&{variable}")
+        entry, counter = (int(re.search(r"= 0x(\w+)", text).group(1), 16) for text in out[2:])
         self.serve()
         remote = Remote(self.address)
         self.addCleanup(remote.close)
-        remote.ask("qSupported:multiprocess+;swbreak+")
-        states = {}
-        for _ in range(250):
-            move = rng.choice(["s", "s", "bs", "bs", "c", "bc", "watch", "rwatch", "goto"])
-            if move == "s":
-                remote.resume("vCont;s")
-            elif move == "bs":
-                remote.resume("bs")
-            elif move in ("c", "bc"):
-                remote.ask(f"Z0,{entry:x},1")
-                remote.resume("vCont;s" if move == "c" else "bs")
-                remote.resume("vCont;c" if move == "c" else "bc")
-                remote.ask(f"z0,{entry:x},1")
-            elif move in ("watch", "rwatch"):
-                remote.ask(f"Z2,{counter:x},4")
-                remote.resume("vCont;c" if move == "watch" else "bc")
-                remote.ask(f"z2,{counter:x},4")
-            else:
-                remote.monitor(f"goto {rng.randrange(101)}%")
-            registers = remote.ask("g")
-            stack = int.from_bytes(bytes.fromhex(remote.ask("p7")), "little")
-            state = (registers, remote.ask(f"m{counter:x},100"), remote.ask(f"m{stack:x},200"))
-            self.assertEqual(states.setdefault(remote.where(), state), state, move)
-        self.assertGreater(len(states), 40)
+        moves = ["s", "s", "bs", "bs", "c", "bc", "watch", "rwatch", "goto"]
+        return walk(self, remote, random.Random(5), entry, counter, rounds, moves)
+
+    def test_a_position_has_one_state(self):
+        self.assertGreater(len(self.walk("add", "counter", 150)), 30)
+
+
+class RandomWalksOfThreads(RandomWalks):
+    target = "gdb_threads"
+    status = 40
+
+    def test_a_position_has_one_state(self):
+        self.assertGreater(len(self.walk("work", "counts[1]", 150)), 30)
 
 
 if __name__ == "__main__":

@@ -84,6 +84,53 @@ class Remote:
         return re.match(r"At ([0-9.]+), thread", self.monitor("when")).group(1)
 
 
+def batch(*commands):
+    """gdb's words for these commands; answers_of() takes apart what it prints for them."""
+    words = ["-nx", "-batch", "-ex", "set width 0", "-ex", "set print entry-values no"]
+    for command in commands:
+        words += ["-ex", f"echo >>> {command}\\n", "-ex", command]
+    return words
+
+
+def answers_of(out):
+    """One text for each command."""
+    return [part.split("\n", 1)[1] for part in out.split(">>> ")[1:]]
+
+
+def walk(test, remote, rng, entry, counter, rounds, moves):
+    """Moves about at random; whatever way leads to a position, its state must be the same. The states."""
+    remote.ask("qSupported:multiprocess+;swbreak+")
+    states = {}
+    for _ in range(rounds):
+        move = rng.choice(moves)
+        if move == "s":
+            remote.resume("vCont;s")
+        elif move == "bs":
+            remote.resume("bs")
+        elif move in ("c", "bc"):
+            remote.ask(f"Z0,{entry:x},1")
+            remote.resume("vCont;s" if move == "c" else "bs")
+            remote.resume("vCont;c" if move == "c" else "bc")
+            remote.ask(f"z0,{entry:x},1")
+        elif move in ("watch", "rwatch"):
+            remote.ask(f"Z2,{counter:x},4")
+            remote.resume("vCont;c" if move == "watch" else "bc")
+            remote.ask(f"z2,{counter:x},4")
+        elif move == "goto":
+            remote.monitor(f"goto {rng.randrange(101)}%")
+        else:
+            remote.ask("qXfer:siginfo:read::0,80")
+        position = remote.monitor("when")
+        state = []
+        for thread in remote.ask("qfThreadInfo")[1:].split(","):
+            remote.ask("Hg" + thread)
+            stack = int.from_bytes(bytes.fromhex(remote.ask("p7")), "little")
+            state.append((thread, remote.ask("g"), remote.ask(f"m{stack:x},200")))
+        state.append(remote.ask(f"m{counter:x},100"))
+        test.assertEqual(states.setdefault(position, state), state, f"{move} to {position}")
+    return states
+
+
 class ServedTestCase(harness.TestCase):
     """Serves something and drives gdb against it. Subclasses define start_server()."""
 
@@ -108,19 +155,18 @@ class ServedTestCase(harness.TestCase):
 
     def gdb(self, *commands, program=None, timeout=120):
         """What gdb prints for the commands, after it has connected."""
-        argv = [GDB, "-q", "-nx", "-batch"]
-        for command in ("set sysroot /", "set width 0", "set print entry-values no", f"target remote {self.address}"):
-            argv += ["-ex", command]
-        for command in commands:
-            argv += ["-ex", f"echo >>> {command}\\n", "-ex", command]
+        argv = [GDB, "-q", "-ex", "set sysroot /", "-ex", f"target remote {self.address}", *batch(*commands)]
         if program:
             argv.append(program)
-        # What gdb says about errors belongs between the rest.
+        return self.all_output(argv, timeout)
+
+    def all_output(self, argv, timeout):
+        """What a program prints, with what it says about errors between the rest."""
         return self.run_program(["/bin/sh", "-c", 'exec "$@" 2>&1', "sh", *argv], timeout=timeout).out
 
     def gdb_answers(self, *commands, **how):
         """The same, as a list: one text for each command."""
-        return [part.split("\n", 1)[1] for part in self.gdb(*commands, **how).split(">>> ")[1:]]
+        return answers_of(self.gdb(*commands, **how))
 
     def assert_in_order(self, text, *parts):
         place = 0

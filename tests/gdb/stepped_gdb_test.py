@@ -9,7 +9,7 @@ import stat
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from remote import Remote, ServedTestCase, harness
+from remote import Remote, ServedTestCase, harness, walk
 
 
 class SteppedTestCase(ServedTestCase):
@@ -170,38 +170,11 @@ class Threads(SteppedTestCase):
 
 class RandomWalks(SteppedTestCase):
     def test_a_position_has_one_state(self):
-        rng = random.Random(5)
-        entry = self.symbol("add")
-        counter = self.symbol("counter")
         remote = Remote(self.address)
         self.addCleanup(remote.close)
-        remote.ask("qSupported:multiprocess+;swbreak+")
-        states = {}
-        for _ in range(1500):
-            move = rng.choice(["s", "s", "bs", "bs", "c", "bc", "watch", "rwatch", "goto", "call"])
-            if move == "s":
-                remote.resume("vCont;s")
-            elif move == "bs":
-                remote.resume("bs")
-            elif move in ("c", "bc"):
-                remote.ask(f"Z0,{entry:x},1")
-                remote.resume("vCont;s" if move == "c" else "bs")
-                remote.resume("vCont;c" if move == "c" else "bc")
-                remote.ask(f"z0,{entry:x},1")
-            elif move in ("watch", "rwatch"):
-                remote.ask(f"Z2,{counter:x},4")
-                remote.resume("vCont;c" if move == "watch" else "bc")
-                remote.ask(f"z2,{counter:x},4")
-            elif move == "goto":
-                remote.monitor(f"goto {rng.randrange(101)}%")
-            else:
-                remote.ask("qXfer:siginfo:read::0,80")
-            state = (remote.ask("g"), remote.ask(f"m{counter:x},100"), remote.ask(f"m{self.stack(remote):x},200"))
-            self.assertEqual(states.setdefault(remote.where(), state), state, move)
+        moves = ["s", "s", "bs", "bs", "c", "bc", "watch", "rwatch", "goto", "look at siginfo"]
+        states = walk(self, remote, random.Random(5), self.symbol("add"), self.symbol("counter"), 1500, moves)
         self.assertGreater(len(states), 100)
-
-    def stack(self, remote):
-        return int.from_bytes(bytes.fromhex(remote.ask("p7")), "little")
 
     def symbol(self, name):
         out = self.gdb_answers(f"print/x (long)&{name}", program=self.program)[0]

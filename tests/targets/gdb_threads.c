@@ -3,9 +3,9 @@
 #include <pthread.h>
 
 long counts[2];
-
+static __thread long* mine;
 static void* work(void* which) {
-  long* count = which;
+  long* count = mine = which;
   for (int i = 0; i < 20; i++)
     *count += 1; // work
   return 0;

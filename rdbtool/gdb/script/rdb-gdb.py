@@ -9,8 +9,14 @@ import re
 import gdb
 
 
+def output_of(command):
+    """What a command prints, without what `set trace-commands on` adds."""
+    text = gdb.execute(command, to_string=True)
+    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith("+"))
+
+
 def monitor(command):
-    text = gdb.execute("monitor " + command, to_string=True)
+    text = output_of("monitor " + command)
     if text.startswith("rdb: "):
         raise gdb.GdbError(text.strip())
     return text
@@ -23,18 +29,19 @@ def current_thread():
 
 def go(command):
     monitor("at-resume " + command)
-    gdb.execute("set suppress-cli-notifications on")
+    was_silent = gdb.parameter("suppress-cli-notifications")
+    gdb.execute("set suppress-cli-notifications on", to_string=True)
     try:
         gdb.execute("stepi", to_string=True)
     finally:
-        gdb.execute("set suppress-cli-notifications off")
+        gdb.execute("set suppress-cli-notifications " + ("on" if was_silent else "off"), to_string=True)
     # gdb follows the list of libraries by breakpoints in the dynamic linker, and a jump passes none of them.
     gdb.execute("sharedlibrary", to_string=True)
     runs_next = current_thread()
     for thread in gdb.selected_inferior().threads():
         if thread.ptid[1] == runs_next:
             thread.switch()
-    gdb.execute("frame")
+    gdb.write(output_of("frame"))
 
 
 class Shown(gdb.Command):
@@ -69,6 +76,210 @@ Shown("info checkpoints", "List the checkpoints.")
 Shown("delete checkpoint", "delete checkpoint N: forget checkpoint N.")
 Moves("goto", "goto WHERE: go to a time, to NN% of the recording, to start, to end or to a bookmark.")
 Moves("restart", "restart N: go to checkpoint N.")
+
+
+def place_of(expression):
+    """The address and the type of what an expression names; a plain number is the address of eight bytes."""
+    value = gdb.parse_and_eval(expression)
+    if value.address is not None:
+        return int(value.address), value.type
+    if value.type.strip_typedefs().code in (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_PTR):
+        return int(value), gdb.lookup_type("unsigned long")
+    raise gdb.GdbError(f"rdb: {expression} is not in memory here: give something that has an address")
+
+
+def value_at(address, value_type):
+    try:
+        return gdb.Value(address).cast(value_type.pointer()).dereference().format_string(max_elements=40)
+    except gdb.error as error:
+        return f"<{error}>"
+
+
+class LastWrite(gdb.Command):
+    """last-write EXPRESSION: go back to the instruction that wrote to it last. A number is an address."""
+
+    def __init__(self):
+        super().__init__("last-write", gdb.COMMAND_RUNNING)
+
+    def invoke(self, argument, from_tty):
+        address, value_type = place_of(argument)
+        go(f"last-write {address} {max(value_type.sizeof, 1)}")
+
+
+LastWrite()
+
+
+def where():
+    """The time and the thread of the present position."""
+    return re.match(r"At (\S+), thread (\d+)", monitor("when")).groups()
+
+
+def short(name):
+    """A function's name without the arguments of templates."""
+    out, depth = "", 0
+    for i, char in enumerate(name):
+        if char == "<" and not name[:i].endswith("operator") and not name[:i].endswith("operator<"):
+            out += "<...>" if depth == 0 else ""
+            depth += 1
+        elif char == ">" and depth > 0:
+            depth -= 1
+        elif depth == 0:
+            out += char
+    return out
+
+
+def location(frame):
+    """A frame's function, and its line or its library."""
+    line = frame.find_sal()
+    if line.symtab is not None:
+        place = f"{os.path.basename(line.symtab.filename)}:{line.line}"
+    else:
+        place = os.path.basename(gdb.solib_name(frame.pc()) or "") or "?"
+    return f"{short(frame.name() or hex(frame.pc()))} ({place})"
+
+
+def arguments(frame):
+    try:
+        block = frame.block()
+        while block.function is None:
+            block = block.superblock
+        names = [symbol for symbol in block if symbol.is_argument]
+    except RuntimeError:  # no debug information
+        return ""
+    shown = (f"{symbol.name}={symbol.value(frame).format_string(summary=True, max_elements=20)}" for symbol in names)
+    return ", ".join(shown)
+
+
+def backtrace():
+    frame, number, text = gdb.newest_frame(), 0, ""
+    while frame is not None and number < 40:
+        text += f"#{number:<2} {location(frame)}  {arguments(frame)}".rstrip() + "\n"
+        frame, number = frame.older(), number + 1
+    return text
+
+
+def go_quietly(command):
+    gdb.execute(command, to_string=True)
+
+
+# Where the answers of queries go, and what went wrong. gdb reports its stops on standard output whoever asks for
+# them, and what the program wrote on the other one.
+answers = complaints = None
+
+
+def say(text):
+    answers.write(text)
+    answers.flush()
+
+
+def set_aside(descriptor):
+    """A file for what the descriptor is; gdb's own writes to it go nowhere from here on."""
+    kept = os.fdopen(os.dup(descriptor), "w", encoding="utf-8", errors="replace")
+    nowhere = os.open("/dev/null", os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+    return kept
+
+
+class Query(gdb.Command):
+    """A command that `rdb` itself runs, without a user: errors end gdb with one line."""
+
+    def __init__(self, name, answer):
+        self.answer = answer
+        super().__init__(name, gdb.COMMAND_OBSCURE)
+
+    def invoke(self, argument, from_tty):
+        try:
+            self.answer(*gdb.string_to_argv(argument))
+        except BrokenPipeError:
+            gdb.execute("quit 0")
+        except Exception as error:  # whatever it is, the user sees one line
+            text = str(error).strip()
+            complaints.write((text if text.startswith("rdb: ") else "rdb: " + text) + "\n")
+            complaints.flush()
+            gdb.execute("quit 2")
+
+
+def go_to_place(at):
+    """To a position; or to the last time that a line was reached."""
+    if ":" not in at:
+        go_quietly("goto " + at)
+        return
+    go_quietly("goto end")
+    point = gdb.Breakpoint(at, internal=True)
+    if point.pending:
+        raise gdb.error(f"there is no {at} in the program, or it was compiled without -g")
+    go_quietly("reverse-continue")
+    if point.hit_count == 0:
+        raise gdb.error(f"{at} was never reached")
+    point.delete()
+
+
+def answer_last_write(expression, at):
+    go_to_place(at)
+    address, value_type = place_of(expression)
+    go_quietly(f"last-write {expression}")
+    time, thread = where()
+    place = location(gdb.newest_frame())
+    before = value_at(address, value_type)
+    trace = backtrace()
+    gdb.execute("stepi", to_string=True)
+    after = value_at(address, value_type)
+    say(f"{time}  thread {thread}  {place}  {expression}: {before} -> {after}\n{trace}")
+
+
+class Hits(gdb.Breakpoint):
+    """Prints the value each time, and never stops."""
+
+    def __init__(self, place, expression, changes):
+        super().__init__(place, internal=True)
+        self.shown = expression
+        self.only_changes = changes
+        self.last = None
+        self.hits = 0
+
+    def stop(self):
+        self.hits += 1
+        try:
+            text = gdb.parse_and_eval(self.shown).format_string(max_elements=40)
+        except gdb.error as error:
+            text = f"<{error}>"
+        if not self.only_changes or text != self.last:
+            time, thread = where()
+            say(f"{time:>12}  thread {thread}  {location(gdb.newest_frame())}  {text}\n")
+        self.last = text
+        return False
+
+
+def answer_history(expression, place, how):
+    hits = Hits(place, expression, how == "changes")
+    if hits.pending:
+        # In a library that is loaded later, or nowhere: the end of the recording tells.
+        go_quietly("goto end")
+        if hits.pending:
+            raise gdb.error(f"there is no {place} in the program, or it was compiled without -g")
+        go_quietly("goto start")
+    before = None
+    while before != (before := where()):
+        gdb.execute("continue")
+    if hits.hits == 0:
+        raise gdb.error(f"{place} was never reached")
+
+
+def connect(address):
+    global answers, complaints
+    answers, complaints = set_aside(1), set_aside(2)
+    for setting in ("confirm off", "pagination off", "width 0", "print inferior-events off", "breakpoint pending on",
+                    "breakpoint always-inserted on", "print entry-values no", "debuginfod enabled off",
+                    "suppress-cli-notifications on"):
+        gdb.execute("set " + setting)
+    gdb.execute("target remote " + address, to_string=True)
+    gdb.execute("handle all nostop noprint pass", to_string=True)
+
+
+Query("rdb-connect", connect)
+Query("rdb-last-write", answer_last_write)
+Query("rdb-history", answer_history)
 
 
 def load_printers(event):

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/cli/gdb_process.h"
+
+#include "rdbtool/base/error.h"
+#include "rdbtool/gdb/server.h"
+#include "rdbtool/gdb/sysroot.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace rdb::cli {
+namespace {
+
+// A directory that only this user can look into, removed at the end.
+class PrivateDirectory {
+public:
+  PrivateDirectory() {
+    const char* base = getenv("TMPDIR");
+    path_ = std::string(base && *base ? base : "/tmp") + "/rdb-gdb-XXXXXX";
+    if (!mkdtemp(path_.data())) user_error("{}: {}", path_, strerror(errno));
+  }
+  ~PrivateDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  PrivateDirectory(const PrivateDirectory&) = delete;
+  PrivateDirectory& operator=(const PrivateDirectory&) = delete;
+  const std::string& path() const { return path_; }
+
+private:
+  std::string path_;
+};
+
+// The script lies in share/rdb, beside the directory of the program.
+std::string script_path() {
+  std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
+  return program.parent_path().parent_path() / "share/rdb/rdb-gdb.py";
+}
+
+pid_t start_gdb(const std::vector<std::string>& words) {
+  std::vector<char*> argv;
+  for (const std::string& word : words)
+    argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  pid_t child = fork();
+  if (child == 0) {
+    execvp(argv[0], argv.data());
+    fmt::print(stderr, "rdb: {}: {}\n", words[0], strerror(errno));
+    _exit(127);
+  }
+  if (child < 0) user_error("gdb cannot be started: {}", strerror(errno));
+  return child;
+}
+
+// Starts gdb with the script loaded, `connect ADDRESS`, and the arguments; serves it until it ends.
+int serve_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::string& connect,
+              const std::vector<std::string>& arguments) {
+  PrivateDirectory directory;
+  std::string tree = directory.path() + "/root";
+  std::filesystem::create_directory(tree);
+  std::string sysroot = gdb::prepare_sysroot(target.trace(), tree);
+  gdb::Listener listener(directory.path() + "/socket");
+
+  std::string program = sysroot == "/" ? target.executable() : sysroot + target.executable();
+  std::vector<std::string> words = {gdb, "-q", "-iex", "set sysroot " + sysroot};
+  if (std::filesystem::exists(program))
+    words.push_back(program);
+  else
+    words.insert(words.end(), {"-iex", "set sysroot target:"});
+  words.insert(words.end(), {"-ex", "source " + script_path(), "-ex", connect + " " + listener.address()});
+  words.insert(words.end(), arguments.begin(), arguments.end());
+
+  pid_t child = start_gdb(words);
+  signal(SIGINT, SIG_IGN); // Ctrl-C is for gdb
+  auto ended = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  gdb::serve(listener, target, gdb::Serve::until_stopped, say, ended);
+  close(ended);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// As gdb takes a word of a command line apart.
+std::string quoted(const std::string& word) {
+  std::string out = "'";
+  for (char c : word)
+    out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
+} // namespace
+
+void say(const std::string& line) {
+  fmt::print(stderr, "{}\n", line);
+}
+
+int run_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::vector<std::string>& arguments) {
+  return serve_gdb(target, gdb, "target remote", arguments);
+}
+
+int query_gdb(gdb::ReplayTarget& target, const std::string& name, const std::vector<std::string>& words) {
+  std::string command = "rdb-" + name;
+  for (const std::string& word : words)
+    command += " " + quoted(word);
+  return serve_gdb(target, "gdb", "rdb-connect", {"-nx", "-batch", "-ex", command});
+}
+
+} // namespace rdb::cli
