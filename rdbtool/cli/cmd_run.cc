@@ -23,6 +23,7 @@ struct RunOptions {
   bool stats = false;
   ScheduleChoice schedule;
   bool lockstep = false;
+  bool one_thread = false;
   std::string engine = "fast";
   uint64_t max_instructions = UINT64_MAX;
 };
@@ -64,6 +65,8 @@ Action setup_run(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
   app.add_flag("--stats", options->stats, "Print instruction counts and engine statistics at the end");
   take_schedule(app, options->schedule);
+  app.add_flag("--one-thread", options->one_thread,
+               "All threads of the program in one OS thread; the same --seed gives the same turns");
   app.add_option("--engine", options->engine, "fast, or step: one instruction at a time, as a check")
       ->check(CLI::IsMember({"fast", "blocks", "step"}));
   app.add_flag("--lockstep", options->lockstep, "Compare with one instruction at a time, all the way; slow");
@@ -78,6 +81,7 @@ Action setup_run(CLI::App& app) {
     for (char** variable = environ; *variable != nullptr; ++variable)
       process.environment.emplace_back(*variable);
     apply_schedule(app, options->schedule, process.machine);
+    process.machine.turns.one_thread = options->one_thread;
     process.machine.step_only = options->engine == "step";
     process.machine.lockstep = options->lockstep;
     process.machine.traces = options->engine == "fast";

@@ -43,7 +43,8 @@ std::array<uint8_t, 16> random_bytes(uint64_t seed) {
 Process::Process(const ProcessOptions& options, Outside& outside)
     : Machine(options.machine), process_options_(options), outside_(outside),
       scheduler_(options.machine.turns), futexes_(*this),
-      os_threads_([this](Thread& thread) { body_of_os_thread(thread); }), lockstep_(*this) {
+      os_threads_([this](Thread& thread) { body_of_os_thread(thread); }),
+      fibers_([this](Thread& thread) { body_of_fiber(thread); }), lockstep_(*this) {
   if (int error = resolve_program(options.path, options.argv, program_))
     user_error("{}: {}", options.path, std::strerror(-error));
   add_thread(std::make_unique<Thread>(ThreadId(static_cast<int32_t>(raw_syscall(SYS_gettid)))));
@@ -189,6 +190,15 @@ int64_t Process::dispatch(SystemCall call, Next& next) {
   case SYS_futex:
   case SYS_futex_waitv:
     return futex_call(call, shape);
+  case SYS_gettid:
+    if (!in_one_thread()) return outside_.call(*this, call, shape);
+    result = current().id.value;
+    break;
+  case SYS_tgkill:
+  case SYS_tkill:
+    if (!in_one_thread()) return outside_.call(*this, call, shape);
+    result = send_to_thread(call);
+    break;
   case SYS_sched_yield:
     turn_end_ = engine().executed();
     result = 0;
@@ -325,8 +335,9 @@ void Process::on_action(int signal) {
 }
 
 void Process::on_asynchronous(int signal, siginfo_t* info, void* context) {
-  if (self_ == nullptr) return; // the thread is on its way out
-  Thread& thread = *self_;
+  Thread* receiver = in_one_thread() ? receiver_of(signal) : self_;
+  if (receiver == nullptr) return; // the thread is on its way out
+  Thread& thread = *receiver;
   thread.received = {};
   thread.received.number = signal;
   thread.received.info = *info;

@@ -135,6 +135,20 @@ private:
   int64_t futex_call(const SystemCall& call, const CallShape& shape);
   int64_t wait_for(const FutexOutcome& outcome, bool always_restarts);
   void after_fork_in_child();
+  // All threads in one OS thread: one_thread_calls.cc.
+  bool in_one_thread() const { return options().turns.one_thread; }
+  [[noreturn]] void body_of_fiber(Thread& self);
+  int64_t call_in_one_thread(const CallShape& shape, const SyscallArgs& arguments);
+  int64_t sleep_call(int64_t number, const SyscallArgs& arguments);
+  int64_t timed_call(int64_t number, const SyscallArgs& arguments);
+  int64_t wait_for_child(int64_t number, const SyscallArgs& arguments);
+  int64_t interrupted_call(bool restartable);
+  void let_others_run();
+  int64_t send_to_thread(const SystemCall& call);
+  void take_sent(Thread& thread);
+  Thread* receiver_of(int signal);
+  void open_masks();
+
   bool keeps_baton(const CallShape& shape, const SyscallArgs& arguments) const;
   bool read_memory(GuestAddr from, void* to, size_t size) override;
   bool write_word(GuestAddr to, uint32_t value) override;
@@ -167,8 +181,10 @@ private:
   Scheduler scheduler_;
   Futexes futexes_;
   OsThreads os_threads_;
+  Fibers fibers_;
   Lockstep lockstep_;
   uint64_t turn_end_ = 0;
+  uint64_t fiber_count_ = 0;
   bool orphan_ = false;        // the OS thread of main() is not here
   int leader_status_ = 0;      // of the first thread's own exit
   std::exception_ptr failure_; // of rdb, in any of the OS threads

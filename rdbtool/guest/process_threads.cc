@@ -26,6 +26,10 @@ thread_local Thread* Process::self_ = nullptr;
 void Process::begin_turn(Thread& self) {
   if (&self != loaded()) load(self);
   translator().adopt_host_thread();
+  if (in_one_thread() && threads().size() > 1) {
+    self_ = &self;
+    on_mask(self.pending ? ~0ull : self.mask);
+  }
   turn_end_ = engine().executed() + scheduler_.turn_length();
 }
 
@@ -46,6 +50,10 @@ void Process::yield() {
 // The first thread of the process: returns when the process has ended.
 void Process::run_thread(Thread& self) {
   self_ = &self;
+  if (in_one_thread()) {
+    fibers_.adopt(self);
+    scheduler_.use_fibers(fibers_, [this] { open_masks(); });
+  }
   scheduler_.acquire(self);
   begin_turn(self);
   try {
@@ -56,10 +64,29 @@ void Process::run_thread(Thread& self) {
     if (!failure_) failure_ = std::current_exception();
     end_process({Ending::Kind::stopped, 0});
   }
+  while (in_one_thread() && over_.load() == 0)
+    scheduler_.leave();
   self_ = nullptr;
   while (over_.load() == 0)
     raw_syscall(SYS_futex, reinterpret_cast<int64_t>(&over_), FUTEX_WAIT_PRIVATE, 0);
   os_threads_.join_all();
+  // Nothing comes in any more: nobody is left to take it.
+  uint64_t all = ~kSynchronousSignals;
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&all), 0, 8);
+}
+
+void Process::body_of_fiber(Thread& self) {
+  try {
+    scheduler_.acquire(self);
+    begin_turn(self);
+    run_turns(self);
+  } catch (...) {
+    failure_ = std::current_exception();
+    end_process({Ending::Kind::stopped, 0});
+  }
+  if (over_.load() == 0) scheduler_.leave();
+  fibers_.switch_to_first();
+  bug("a thread that is over has been given a turn");
 }
 
 // Every other thread.
@@ -82,6 +109,7 @@ void Process::body_of_os_thread(Thread& self) {
 Process::Next Process::run_turns(Thread& self) {
   Next next = Next::go_on;
   while (next == Next::go_on) {
+    if (!self.sent.empty()) take_sent(self);
     if (self.pending) {
       if (uint64_t delay = scheduler_.signal_delay(); delay != 0 && !self.delayed) {
         self.delayed = true;
@@ -102,6 +130,7 @@ Process::Next Process::run_turns(Thread& self) {
       return Next::ended;
     }
     if (executed >= turn_end_) {
+      if (in_one_thread()) scheduler_.stir_waiters();
       if (scheduler_.others_ready()) {
         yield();
         continue;
@@ -125,7 +154,7 @@ void Process::end_process(const Ending& ending) {
   if (ending.kind != Ending::Kind::stopped) outside_.ended(*this, ending);
   scheduler_.end_process();
   for (const auto& [id, thread] : threads()) {
-    if (thread.get() == self_) continue;
+    if (thread.get() == self_ || in_one_thread()) continue;
     scheduler_.expel(*thread);
     // Out of a call in the kernel. This signal is never blocked.
     raw_syscall(SYS_tgkill, getpid(), id.value, SIGSYS);
@@ -164,7 +193,8 @@ int64_t Process::start_thread(const SystemCall& call) {
   constexpr uint64_t kShared = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND;
   if ((a[0] & kShared) != kShared)
     limit("a thread that does not share memory, files and signal actions (clone flags {:#x})", a[0]);
-  int64_t number = os_threads_.create();
+  int64_t number =
+      in_one_thread() ? identity().pid + static_cast<int64_t>(++fiber_count_) : os_threads_.create();
   if (number < 0) return number;
   Thread& created = add_thread(std::make_unique<Thread>(ThreadId(static_cast<int32_t>(number))));
   created.mask = mask();
@@ -175,8 +205,9 @@ int64_t Process::start_thread(const SystemCall& call) {
   outside_.thread_started(*this, created, a[0]);
   if (a[0] & CLONE_PARENT_SETTID) write_word(GuestAddr(a[2]), static_cast<uint32_t>(number));
   if (a[0] & CLONE_CHILD_SETTID) write_word(GuestAddr(a[3]), static_cast<uint32_t>(number));
+  if (in_one_thread()) fibers_.create(created);
   scheduler_.make_ready(created);
-  os_threads_.assign(created);
+  if (!in_one_thread()) os_threads_.assign(created);
   return number;
 }
 
@@ -205,6 +236,7 @@ Process::Next Process::end_thread(const SystemCall& call) {
     raw_syscall(SYS_kill, getpid(), self.received.number);
   self_ = nullptr;
   OsThreads::finishing();
+  fibers_.forget(self);
   remove_thread(self);
   scheduler_.release();
   return Next::thread_over;
@@ -216,6 +248,7 @@ void Process::after_fork_in_child() {
   scheduler_.reset(self);
   futexes_.clear();
   os_threads_.forget_all();
+  if (in_one_thread()) fibers_.keep_only(self);
   orphan_ = !OsThreads::is_first();
 }
 
@@ -242,6 +275,8 @@ int64_t Process::kernel_call(const CallShape& shape, const SyscallArgs& argument
   Thread& self = current();
   int64_t raw[6];
   std::memcpy(raw, arguments.data(), sizeof raw);
+  if (in_one_thread() && threads().size() > 1 && shape.blocking == Blocking::May)
+    return call_in_one_thread(shape, arguments);
   if (keeps_baton(shape, arguments)) return interruptible_syscall(&self.pending, shape.info->number, raw);
   leave_turn();
   int64_t result = interruptible_syscall(&self.pending, shape.info->number, raw);
@@ -279,12 +314,7 @@ int64_t Process::wait_for(const FutexOutcome& outcome, bool always_restarts) {
   if (self.woken) return self.wake_result;
   futexes_.cancel(self);
   if (how == Scheduler::Woken::timed_out) return -ETIMEDOUT;
-  // A signal. The call is made again unless a handler says otherwise.
-  const SignalAction& signal = action(self.received.number);
-  bool handled = signal.handler != reinterpret_cast<uint64_t>(SIG_DFL) &&
-                 signal.handler != reinterpret_cast<uint64_t>(SIG_IGN);
-  bool interrupts = handled && (outcome.deadline || !(signal.flags & SA_RESTART));
-  return interrupts && !always_restarts ? -EINTR : kNotStarted;
+  return always_restarts ? kNotStarted : interrupted_call(!outcome.deadline);
 }
 
 bool Process::read_memory(GuestAddr from, void* to, size_t size) {

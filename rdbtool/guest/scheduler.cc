@@ -34,7 +34,7 @@ uint64_t Scheduler::random() {
 }
 
 uint64_t Scheduler::turn_length() {
-  if (!options_.chaos) return options_.chunk;
+  if (!options_.chaos) return options_.one_thread ? 1 + random() % (2 * options_.chunk) : options_.chunk;
   // Of every order of magnitude: races hide in short stretches as well as in long ones.
   uint64_t largest = 1ull << random() % 18;
   return 1 + random() % largest;
@@ -58,7 +58,12 @@ void Scheduler::shuffle_priorities() {
 void Scheduler::grant(Thread& thread) {
   running_ = &thread;
   thread.grant.store(kGranted);
-  raw_syscall(SYS_futex, address_of(thread.grant), FUTEX_WAKE_PRIVATE, 1);
+  if (fibers_ == nullptr) raw_syscall(SYS_futex, address_of(thread.grant), FUTEX_WAKE_PRIVATE, 1);
+}
+
+void Scheduler::use_fibers(Fibers& fibers, std::function<void()> on_idle) {
+  fibers_ = &fibers;
+  on_idle_ = std::move(on_idle);
 }
 
 void Scheduler::consume_grant(Thread& self) {
@@ -135,6 +140,10 @@ void Scheduler::pass(Thread& self) {
 }
 
 void Scheduler::sleep(Thread& self) {
+  if (fibers_ != nullptr) {
+    switch_away(self);
+    return;
+  }
   while (self.grant.load() == kWaiting)
     raw_syscall(SYS_futex, address_of(self.grant), FUTEX_WAIT_PRIVATE, kWaiting);
   consume_grant(self);
@@ -143,6 +152,10 @@ void Scheduler::sleep(Thread& self) {
 void Scheduler::acquire(Thread& self) {
   {
     std::lock_guard guard(mutex_);
+    if (fibers_ != nullptr && running_ == &self) {
+      consume_grant(self);
+      return;
+    }
     if (running_ == nullptr && !over_) {
       running_ = &self;
       return;
@@ -153,6 +166,7 @@ void Scheduler::acquire(Thread& self) {
 }
 
 Scheduler::Woken Scheduler::wait(Thread& self, clockid_t clock, const std::optional<timespec>& deadline) {
+  if (fibers_ != nullptr) return wait_in_fiber(self, clock, deadline);
   int operation = FUTEX_WAIT_BITSET_PRIVATE | (clock == CLOCK_REALTIME ? FUTEX_CLOCK_REALTIME : 0);
   const int64_t arguments[6] = {address_of(self.grant),
                                 operation,
@@ -180,6 +194,7 @@ void Scheduler::reset(Thread& self) {
   ready_count_ = 0;
   running_ = &self;
   self.queued = false;
+  waiting_.clear();
 }
 
 } // namespace rdb::guest

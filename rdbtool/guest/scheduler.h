@@ -4,12 +4,14 @@
 // vain.
 #pragma once
 
+#include "rdbtool/guest/fibers.h"
 #include "rdbtool/guest/thread.h"
 #include "rdbtool/guest/turn_options.h"
 
 #include <atomic>
 #include <ctime>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -35,10 +37,19 @@ public:
   // Waits for it.
   void acquire(Thread& self);
 
-  enum class Woken : uint8_t { granted, timed_out, interrupted };
+  using Woken = guest::Woken;
   // Like acquire() for a thread that is not ready: until someone makes it so, the deadline, or a signal. The
   // baton is held if it was granted, and only then.
   Woken wait(Thread& self, clockid_t clock, const std::optional<timespec>& deadline);
+
+  // All threads live in one OS thread. `on_idle` is called when nobody can run, before the process sleeps.
+  void use_fibers(Fibers& fibers, std::function<void()> on_idle);
+  // One OS thread: makes those ready whose deadline has passed or who have a signal.
+  void stir_waiters();
+  // One OS thread: what `self` wants from the kernel is not there yet; the others' turn.
+  void try_later(Thread& self);
+  // One OS thread: the caller's thread is gone. Does not come back.
+  void leave();
 
   // How long a turn shall be, and which of `count` comes first.
   uint64_t turn_length();
@@ -63,13 +74,19 @@ private:
   void sleep(Thread& self);
   void consume_grant(Thread& self);
   Thread* take_next();
+  Woken wait_in_fiber(Thread& self, clockid_t clock, const std::optional<timespec>& deadline);
+  void switch_away(Thread& self);
+  void idle();
   void shuffle_priorities();
   size_t choose_by_priority();
   bool is_favoured(const Thread& thread) const;
   uint64_t random();
 
   TurnOptions options_;
-  std::mutex mutex_; // of ready_ and of who runs
+  Fibers* fibers_ = nullptr;
+  std::function<void()> on_idle_;
+  std::vector<Thread*> waiting_; // one OS thread only
+  std::mutex mutex_;             // of ready_ and of who runs
   std::deque<Thread*> ready_;
   std::atomic<size_t> ready_count_ = 0;
   std::atomic<Thread*> running_ = nullptr;

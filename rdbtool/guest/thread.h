@@ -8,9 +8,15 @@
 #include "rdbtool/guest/signal_frame.h"
 
 #include <atomic>
+#include <ctime>
+#include <deque>
+#include <optional>
 #include <vector>
 
 namespace rdb::guest {
+
+// How a wait ends.
+enum class Woken : uint8_t { granted, timed_out, interrupted };
 
 struct Thread {
   explicit Thread(ThreadId the_id) : id(the_id) {}
@@ -42,6 +48,13 @@ struct Thread {
   // The scheduler's: the word on which the thread sleeps until it may run, and whether it is in the queue.
   std::atomic<uint32_t> grant = 0;
   bool queued = false;
+  // Likewise, where all threads live in one OS thread: what the thread waits for, and why it waits no longer.
+  std::optional<timespec> deadline;
+  clockid_t clock = CLOCK_MONOTONIC;
+  Woken stirred = Woken::granted;
+  bool trying = false; // a call that would block is tried again
+  // Signals that other threads have sent to this one.
+  std::deque<PendingSignal> sent;
 
   // A wait for a futex is over, with this result.
   bool woken = false;

@@ -2,6 +2,7 @@
 """Programs with threads run under the engine as they do without it, whatever the turns."""
 import hashlib
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
@@ -52,6 +53,18 @@ class Threads(harness.TestCase):
 
     def test_guests_in_chaos(self):
         self.check_guests("--chaos", "--seed", "11")
+
+    def test_guests_in_one_os_thread(self):
+        self.check_guests("--one-thread", "--seed", "7", "--chunk", "20000")
+
+    def test_one_os_thread_repeats_itself(self):
+        def run(seed):
+            result = self.rdb("run", "--one-thread", "--seed", seed, "--chunk", "3000", "--stats",
+                              harness.target("thr_race"), status=0)
+            return result.out, re.search(r"guest instructions: (\d+)", result.err).group(1)
+        first = run("5")
+        self.assertEqual([run("5") for _ in range(3)], [first] * 3)
+        self.assertNotEqual(run("6"), first)
 
     def programs(self):
         text = self.write("text", "".join(f"{i * 7919 % 100003} line {i}\n" for i in range(60000)))
