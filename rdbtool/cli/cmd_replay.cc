@@ -4,6 +4,7 @@
 #include "rdbtool/cli/bundles.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/trace_text.h"
+#include "rdbtool/debug/event_api.h"
 #include "rdbtool/debug/event_trace.h"
 #include "rdbtool/debug/regions.h"
 #include "rdbtool/guest/ending.h"
@@ -132,10 +133,10 @@ int run_replay(const ReplayOptions& options) {
   if (has_bundle) replayer.add_observer(regions);
   debug::Events events;
   std::optional<debug::EventTrace> event_trace;
-  if (options.events.any()) {
-    event_trace.emplace(options.events, events, replayer, terminal.event_fd());
-    replayer.add_observer(events);
-  }
+  auto lines = [&regions](const std::string& file, unsigned line) { return regions.edited_line(file, line); };
+  debug::EventApi event_api(events, runner, replayer, lines);
+  if (options.events.any()) event_trace.emplace(options.events, events, replayer, lines, terminal.event_fd());
+  if (options.events.any() || has_bundle) replayer.add_observer(events);
   Clock clock;
   // Debug output would run into the line.
   bool progress = isatty(2) && !has_bundle && !options.events.any();
@@ -148,8 +149,10 @@ int run_replay(const ReplayOptions& options) {
     fmt::print(stderr, "rdb: nothing in the recording is called {}\n", name);
   if (options.stats) print_stats(regions, clock.ns_per_tick());
   if (ending && ending->kind == guest::Ending::Kind::signalled && !options.no_report) {
+    replay::Backtracer backtracer(replayer);
+    backtracer.set_line_map(lines);
     fmt::print(stderr, "rdb: the program died of {} at time {}, thread {}\n{}", guest::describe(*ending),
-               replayer.now().value, replayer.thread().value, replay::describe(replay::backtrace(replayer)));
+               replayer.now().value, replayer.thread().value, replay::describe(backtracer.frames(64)));
     fmt::print(stderr,
                "rdb: 'rdb gdb' looks around there and goes back, 'rdb replay --to TIME' stops earlier; "
                "debug regions in its source run on the next replay\n");

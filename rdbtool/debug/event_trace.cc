@@ -15,15 +15,8 @@
 namespace rdb::debug {
 namespace {
 
-constexpr uint32_t kSyscalls = 512;
 constexpr size_t kDeepest = 64; // frames looked through for one of the program's own
 constexpr size_t kMostBytesShown = 32;
-
-std::optional<int64_t> call_number(std::string_view name) {
-  for (uint32_t i = 0; i < kSyscalls; ++i)
-    if (const SyscallInfo* info = find_syscall(i); info != nullptr && info->name == name) return i;
-  return std::nullopt;
-}
 
 std::optional<uint64_t> number(std::string_view text) {
   int base = 10;
@@ -65,8 +58,10 @@ std::string change_text(const Event& event) {
 
 } // namespace
 
-EventTrace::EventTrace(const TraceOptions& options, Events& events, replay::Replayer& replayer, int fd)
+EventTrace::EventTrace(const TraceOptions& options, Events& events, replay::Replayer& replayer,
+                       const replay::Backtracer::LineMap& lines, int fd)
     : events_(events), replayer_(replayer), backtracer_(replayer), signatures_(replayer), fd_(fd) {
+  backtracer_.set_line_map(lines);
   if (options.syscalls) trace_syscalls(*options.syscalls);
   for (const std::string& glob : options.calls)
     trace_calls(glob);
@@ -94,7 +89,7 @@ void EventTrace::trace_syscalls(const std::string& names) {
   for (size_t at = 0; at < names.size();) {
     size_t end = std::min(names.find(',', at), names.size());
     std::string name = names.substr(at, end - at);
-    std::optional<int64_t> known = call_number(name);
+    std::optional<int64_t> known = syscall_number(name);
     if (!known) user_error("--trace-syscalls: there is no system call '{}'", name);
     wanted.insert(*known);
     at = end + 1;

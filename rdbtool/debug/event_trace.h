@@ -24,7 +24,8 @@ struct TraceOptions {
 class EventTrace {
 public:
   // Throws UserError for what is not a system call, a variable or an address.
-  EventTrace(const TraceOptions& options, Events& events, replay::Replayer& replayer, int fd);
+  EventTrace(const TraceOptions& options, Events& events, replay::Replayer& replayer,
+             const replay::Backtracer::LineMap& lines, int fd);
   // What was asked for and never found.
   std::vector<std::string> unmatched() const { return events_.unmatched(); }
 

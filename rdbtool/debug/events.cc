@@ -4,6 +4,7 @@
 #include "descriptors/inspect.h"
 #include "rdbtool/engine/operand.h"
 #include "rdbtool/engine/path.h"
+#include "rdbtool/guest/syscalls/table.h"
 
 #include <algorithm>
 #include <cstring>
@@ -41,12 +42,20 @@ bool is_function(EventKind kind) {
 
 } // namespace
 
+std::optional<int64_t> syscall_number(std::string_view name) {
+  constexpr uint32_t kNumbers = 1024;
+  for (uint32_t i = 0; i < kNumbers; ++i)
+    if (const SyscallInfo* info = find_syscall(i); info != nullptr && info->name == name) return i;
+  return std::nullopt;
+}
+
 Events::Id Events::add(Registration registration) {
   Id id = next_++;
   if (is_access(registration.kind)) {
     rearm_ = true;
     ++watches_;
   }
+  if (!registration.pattern.empty()) unsearched_.push_back(id);
   registrations_[id] = std::make_shared<Registration>(std::move(registration));
   return id;
 }
@@ -171,6 +180,9 @@ void Events::match(replay::Replayer& replayer, const ProgramFile& file, uint64_t
 
 void Events::mapped(replay::Replayer& replayer, const trace::MapInput& map) {
   if (!map.has_file || map.offset != 0) return;
+  bool any = std::any_of(registrations_.begin(), registrations_.end(),
+                         [](const auto& r) { return !r.second->pattern.empty(); });
+  if (!any) return;
   try {
     ProgramFile file(replayer.trace().files().path_of(map.file));
     uint64_t bias = file.bias(map.address.value);
@@ -182,8 +194,25 @@ void Events::mapped(replay::Replayer& replayer, const trace::MapInput& map) {
   arm(replayer);
 }
 
+// For what was registered when files were mapped already.
+void Events::match_mapped(replay::Replayer& replayer) {
+  std::vector<Id> ids = std::exchange(unsearched_, {});
+  for (const replay::MappedFile& mapped : replayer.mapped_files()) {
+    try {
+      ProgramFile file(mapped.copy);
+      uint64_t bias = file.bias(mapped.begin.value);
+      for (Id id : ids)
+        if (auto found = registrations_.find(id); found != registrations_.end())
+          match(replayer, file, bias, id, *found->second);
+    } catch (const elf::Error&) {
+      continue;
+    }
+  }
+}
+
 // Brings the engine's watches and hooks up to what is registered.
 void Events::arm(replay::Replayer& replayer) {
+  if (!unsearched_.empty()) match_mapped(replayer);
   for (uint64_t address : wanted_hooks_)
     replayer.translator().add_hook(GuestAddr(address));
   wanted_hooks_.clear();

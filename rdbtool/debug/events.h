@@ -30,6 +30,9 @@ enum class EventKind : uint8_t {
   exit,
 };
 
+// The number of a system call; nothing if there is none of that name.
+std::optional<int64_t> syscall_number(std::string_view name);
+
 struct Event {
   EventKind kind = EventKind::exit;
   GuestAddr pc;       // of the instruction that does it
@@ -98,6 +101,7 @@ private:
   void match(replay::Replayer& replayer, const ProgramFile& file, uint64_t bias, Id id, Registration& wanted);
   void add_function(replay::Replayer* replayer, uint64_t address, const std::string& name, Id id,
                     EventKind side);
+  void match_mapped(replay::Replayer& replayer);
   void arm(replay::Replayer& replayer);
   void enter(replay::Replayer& replayer, uint64_t pc, const Function& function);
   void leave(replay::Replayer& replayer, uint64_t pc);
@@ -114,6 +118,7 @@ private:
   Id next_ = 1;
   std::unordered_map<uint64_t, Function> functions_;
   std::unordered_map<uint64_t, std::vector<Return>> returns_; // by the address that is returned to
+  std::vector<Id> unsearched_;                                // patterns that no file was looked through for
   std::vector<uint64_t> wanted_hooks_;                        // before there was a replay to put them in
   bool rearm_ = false; // the engine's watches are not what is registered
   size_t watches_ = 0;

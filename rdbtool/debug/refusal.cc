@@ -2,6 +2,7 @@
 #include "rdbtool/debug/refusal.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/debug/event_api.h"
 #include "rdbtool/debug/nested_call.h"
 #include "runtime-libs/module/module_host.h"
 
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
+#include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -34,16 +36,30 @@ void note_place(Escape& escape, const ucontext_t& context) {
   // The stack grows down from the region's caller, whose frame holds the escape.
   auto end = reinterpret_cast<uint64_t>(&escape);
   if (begin >= end) return;
-  size_t size = std::min<uint64_t>(end - begin, sizeof g_stack);
-  std::memcpy(g_stack, reinterpret_cast<const void*>(begin), size);
-  escape.stack_begin = begin;
-  escape.stack = {g_stack, size};
+  // After an overflow the innermost pages are not there.
+  for (int tries = 0; tries < 32 && begin < end; ++tries) {
+    size_t size = std::min<uint64_t>(end - begin, sizeof g_stack);
+    iovec to{g_stack, size}, from{reinterpret_cast<void*>(begin), size};
+    if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) == static_cast<ssize_t>(size)) {
+      escape.stack_begin = begin;
+      escape.stack = {g_stack, size};
+      return;
+    }
+    begin = (begin | 4095) + 1;
+  }
 }
 
 } // namespace
 
 const rdb_module_host* module_host() {
-  static const rdb_module_host host{RDB_MODULE_HOST_VERSION, refuse, nested_call_stub()};
+  static const rdb_module_host host = [] {
+    rdb_module_host table = {};
+    table.version = RDB_MODULE_HOST_VERSION;
+    table.refuse = refuse;
+    table.guest_call = nested_call_stub();
+    fill_events(table);
+    return table;
+  }();
   return &host;
 }
 

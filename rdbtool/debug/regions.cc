@@ -69,6 +69,17 @@ void Regions::check_selection() const {
              all.empty() ? " none" : all);
 }
 
+unsigned Regions::edited_line(const std::string& file, unsigned line) const {
+  for (const Attached& attached : bundles_)
+    for (const descriptors::Source& source : attached.bundle->descriptors().sources) {
+      if (base_name(source.path) != file) continue;
+      for (const descriptors::Source::Range& range : source.removed)
+        if (line >= range.first) line += range.last - range.first + 1;
+      return line;
+    }
+  return line;
+}
+
 std::vector<std::string> Regions::unused() const {
   std::vector<std::string> result;
   for (const Attached& attached : bundles_)

@@ -35,6 +35,8 @@ public:
   void check_selection() const;
   // The names of bundles whose program never appeared.
   std::vector<std::string> unused() const;
+  // The line of the edited file for one of the file without its regions, which the program was built from.
+  unsigned edited_line(const std::string& file, unsigned line) const;
   const std::deque<RegionCount>& counts() const { return counts_; }
 
   void mapped(replay::Replayer& replayer, const trace::MapInput& map) override;

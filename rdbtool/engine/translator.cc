@@ -181,9 +181,10 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
       if (hooked_at_ != executed_ || hooked_pc_ != exit.target) {
         hooked_at_ = executed_;
         hooked_pc_ = exit.target;
+        uint64_t generation = cache_.generation();
         hook_(hook_context_, exit.target);
-        // The code from here on may be another now.
-        if (exit.block->dead) return Next::go_on;
+        // The code from here on may be another now: flushed with its exits, or dead.
+        if (cache_.generation() != generation || exit.block->dead) return Next::go_on;
       }
       enter(exit.resume, without_bias(state_.budget) - exit.owed, -exit.owed);
       number = state_.exit_number;

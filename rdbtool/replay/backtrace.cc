@@ -164,13 +164,27 @@ std::vector<BacktraceFrame> Backtracer::frames(size_t most) {
   }
   known.unwinder->thread = replayer_.thread().value;
   known.unwinder->most = most;
-  return unwind(*known.unwinder);
+  std::vector<BacktraceFrame> result = unwind(*known.unwinder);
+  for (BacktraceFrame& frame : result)
+    map_line(frame);
+  return result;
+}
+
+void Backtracer::map_line(BacktraceFrame& frame) const {
+  size_t colon = frame.place.rfind(':');
+  if (!line_map_ || colon == std::string::npos) return;
+  std::string file = frame.place.substr(0, colon);
+  auto line = static_cast<unsigned>(std::strtoul(frame.place.c_str() + colon + 1, nullptr, 10));
+  frame.place = fmt::format("{}:{}", file, line_map_(file, line));
 }
 
 const BacktraceFrame& Backtracer::at(GuestAddr pc) {
   Files& known = files();
   auto [place, fresh] = known_.try_emplace(pc.value);
-  if (fresh) place->second = frame_of(known.dwfl.get(), pc.value, pc.value);
+  if (fresh) {
+    place->second = frame_of(known.dwfl.get(), pc.value, pc.value);
+    map_line(place->second);
+  }
   return place->second;
 }
 

@@ -27,6 +27,10 @@ public:
   Backtracer(const Backtracer&) = delete;
   Backtracer& operator=(const Backtracer&) = delete;
 
+  // Where lines of the file that the program was built from are in the file that the user edits.
+  using LineMap = std::function<unsigned(const std::string& file, unsigned line)>;
+  void set_line_map(LineMap map) { line_map_ = std::move(map); }
+
   std::vector<BacktraceFrame> frames(size_t most);
   // The function and line of an instruction.
   const BacktraceFrame& at(GuestAddr pc);
@@ -34,10 +38,12 @@ public:
 private:
   struct Files;
   Files& files();
+  void map_line(BacktraceFrame& frame) const;
 
   Replayer& replayer_;
   std::unique_ptr<Files> files_;
   std::unordered_map<uint64_t, BacktraceFrame> known_;
+  LineMap line_map_;
 };
 
 // The innermost frame first; at most `most`.

@@ -8,7 +8,11 @@
 extern "C" {
 #endif
 
-#define RDB_MODULE_HOST_VERSION 2
+#define RDB_MODULE_HOST_VERSION 3
+#define RDB_MODULE_READS 1u
+#define RDB_MODULE_WRITES 2u
+
+struct rdb_event;
 
 struct rdb_module_host {
   unsigned version;
@@ -16,6 +20,15 @@ struct rdb_module_host {
   void (*refuse)(const char* what);
   // Where calls of the program's functions go, with the function's address in r11.
   void* guest_call;
+  // Behind <rdb/events.h>. `how`: RDB_MODULE_READS, RDB_MODULE_WRITES.
+  unsigned long (*add_event)(int kind, const char* name, const void* address, unsigned long size,
+                             unsigned how, void (*callback)(const struct rdb_event*), void* data);
+  int (*remove_event)(unsigned long id);
+  unsigned long (*time)(void);
+  int (*thread)(void);
+  unsigned long (*read)(const void* from, void* to, unsigned long size);
+  const char* (*where)(const void* address);
+  void (*print_backtrace)(void);
 };
 
 // Filled by rdb before any debug code runs.

@@ -24,6 +24,8 @@
 
 #if defined(__RDB_CLANG__)
 
+#include <rdb/events.h>
+
 // rdb-clang finds the markers in the text; here they are nothing. rdb_guest(f) is the program's own f where
 // the debug code's private one would be used: rdb_guest(malloc)(10) allocates in the replayed program's heap.
 #ifdef __cplusplus

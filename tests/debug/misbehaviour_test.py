@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Debug code that does what it must not is given up, by name and with a backtrace of its own, and the replay goes on
+as if it had never been there; so does one whose calls into the program go wrong. Every recording has hashes of memory
+and registers, which the replay checks."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+import harness
+
+PROGRAM = r"""#include <rdb/rdb.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int calls;
+int table[4];
+int forever(int n) { while (n) calls += n; return calls; }
+int crashes(int *p) { calls++; return *p; }
+int fills(int n) { calls = 77; memset(table, n, sizeof table); for (int i = 0; i < 4; i++) table[i] += i; return table[3]; }
+int enters_kernel(void) { return dup(0); }
+long double precise(long double x) { return x / 3; }
+rdb_begin_globals
+static int deep(volatile int n) { volatile char room[512]; room[n % 512] = 1; return deep(n + 1) + room[3]; }
+rdb_end_globals
+int main(void) {
+  int n = 0;
+  for (int i = 0; i < 3; i++) {
+    n += i;
+    rdb_begin
+      printf("before\n");
+      WHAT;
+      printf("not reached\n");
+    rdb_end
+    n++;
+  }
+  if (argc_is(n)) fills(forever(0) + crashes(&n) + enters_kernel());
+  printf("n %d calls %d table %d %g\n", n, calls, table[3], (double)precise(n));
+  return n;
+}
+""".replace("argc_is(n)", "n > 1000")
+
+THROWS = r"""#include <rdb/rdb.h>
+#include <cstdio>
+#include <stdexcept>
+int main(int argc, char **) {
+  int n = argc + 2;
+  rdb_begin
+    try { if (n > 0) throw 42; } catch (int k) { std::printf("caught %d\n", k); }
+  rdb_end
+  n++;
+  rdb_begin
+    if (n > 0) throw std::runtime_error("out of here");
+  rdb_end
+  std::printf("end %d\n", n);
+}
+"""
+
+
+class Misbehaviour(harness.TestCase):
+    def replay(self, what, *options):
+        self.write("bad.c", PROGRAM)
+        self.run_program([harness.program("rdb-clang"), "-g", "-O0", f"-DWHAT={what}", "-o", "bad", "bad.c"], status=0)
+        self.run_program(["/bin/rm", "-rf", self.path("trace")])
+        recorded = self.rdb("record", "--checksum", "-q", "-o", self.path("trace"), "--", "./bad", status=6)
+        replayed = self.rdb("replay", *options, self.path("trace"))
+        self.assertEqual(replayed.status, 6, f"\n{replayed}")
+        return recorded, replayed
+
+    def given_up(self, what, words, *options):
+        with self.subTest(what):
+            recorded, replayed = self.replay(what, *options)
+            self.assertEqual(replayed.out, "before\n" + recorded.out, f"\n{replayed}")
+            self.assertIn(words, replayed.err)
+            self.assertIn("bad.c:21: ", replayed.err)
+            self.assertIn("not run any more", replayed.err)
+            return replayed
+
+    def test_crashes_are_shown_with_a_backtrace(self):
+        replayed = self.given_up("*(volatile int *)8 = 1", "debug code crashed with signal 11")
+        self.assertRegex(replayed.err, r"#0 .* at bad\.c:23")
+
+    def test_refused_by_name(self):
+        for what in ("exit(9)", "abort()", "fork()", "system(\"true\")", "execl(\"/bin/true\", \"true\", (char *)0)"):
+            self.given_up(what, "debug code must not call " + what.split("(")[0])
+
+    def test_endless_loop(self):
+        self.given_up("for (volatile int k = 0;; k++) {}", "did not end within", "--region-timeout", "0.3")
+
+    def test_stack_overflow(self):
+        self.given_up("printf(\"%d\\n\", deep(1))", "overflowed its stack")
+
+    def test_program_function_that_does_not_return(self):
+        self.given_up("forever(1)", "did not return in time", "--region-timeout", "0.3")
+
+    def test_program_function_that_crashes(self):
+        self.given_up("crashes(0)", "a call into the program raised signal 11")
+
+    def test_program_function_that_enters_the_kernel(self):
+        self.given_up("enters_kernel()", "dup(0)")
+
+    def test_stores_of_all_kinds_are_undone(self):
+        recorded, replayed = self.replay('printf("%d %g\\n", fills(1), (double)precise(6))')
+        self.assertEqual(replayed.out, "before\n16843012 2\nnot reached\n" * 3 + recorded.out, f"\n{replayed}")
+
+    def test_exceptions(self):
+        self.write("throws.cc", THROWS)
+        self.run_program([harness.program("rdb-clang++"), "-g", "-O0", "-o", "throws", "throws.cc"], status=0)
+        self.rdb("record", "--checksum", "-q", "-o", self.path("trace"), "--", "./throws", status=0)
+        replayed = self.rdb("replay", self.path("trace"), status=0)
+        self.assertEqual(replayed.out, "caught 42\nend 4\n")
+        self.assertIn("an exception left debug code: out of here", replayed.err)
+
+
+if __name__ == "__main__":
+    harness.main()
