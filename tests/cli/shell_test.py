@@ -10,7 +10,7 @@ import harness
 
 class Shell(harness.TestCase):
     def commands(self):
-        return re.findall(r"(?m)^  (\w+) {2,}\S", self.rdb("help", status=0).out.partition("Commands:")[2])
+        return re.findall(r"(?m)^  ([\w-]+) {2,}\S", self.rdb("help", status=0).out.partition("Commands:")[2])
 
     def complete(self, *words, env=None):
         """What bash offers for the last of these words."""
