@@ -379,7 +379,7 @@ private:
 
   static std::string directory() {
     llvm::SmallString<256> path;
-    llvm::sys::fs::current_path(path);
+    if (llvm::sys::fs::current_path(path)) return ""; // it was removed
     return std::string(path);
   }
 

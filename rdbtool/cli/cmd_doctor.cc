@@ -34,15 +34,25 @@ struct Finding {
   std::string detail;
 };
 
-// The first line that a command prints; nothing if it cannot be run.
-std::string first_line(const char* command) {
-  std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command, "r"), pclose);
-  std::array<char, 256> line = {};
-  if (!pipe || std::fgets(line.data(), line.size(), pipe.get()) == nullptr) return "";
-  std::string text = line.data();
-  while (!text.empty() && text.back() == '\n')
-    text.pop_back();
-  return text;
+// The first line that a program prints for --version; nothing if it cannot be run.
+std::string version_of(const std::string& program) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return "";
+  pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
+    execlp(program.c_str(), program.c_str(), "--version", nullptr);
+    _exit(kExitFailure);
+  }
+  close(ends[1]);
+  std::string text;
+  std::array<char, 256> part;
+  for (ssize_t size; (size = read(ends[0], part.data(), part.size())) > 0;)
+    text.append(part.data(), static_cast<size_t>(size));
+  close(ends[0]);
+  if (child > 0) waitpid(child, nullptr, 0);
+  return text.substr(0, text.find('\n'));
 }
 
 Finding kernel() {
@@ -123,7 +133,7 @@ Finding hardware_watchpoints() {
 }
 
 Finding gdb() {
-  std::string version = first_line("gdb --version 2>/dev/null");
+  std::string version = version_of("gdb");
   if (version.empty()) return {Verdict::partly, "gdb", "not found: 'rdb gdb' needs it (Debian: gdb)"};
   return {Verdict::good, "gdb", version};
 }
@@ -133,7 +143,7 @@ Finding compiler() {
   if (!std::filesystem::exists(own))
     return {Verdict::partly, "rdb-clang",
             "not installed: record, replay, gdb and events work, debug regions do not"};
-  std::string version = first_line(fmt::format("'{}' --version 2>/dev/null", own.string()).c_str());
+  std::string version = version_of(own.string());
   if (version.empty())
     return {Verdict::bad, "rdb-clang", "does not run: are clang-22 and its libraries installed?"};
   return {Verdict::good, "rdb-clang", version};

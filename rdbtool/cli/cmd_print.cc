@@ -121,6 +121,7 @@ std::vector<debug::PrintSource> by_file(const std::vector<debug::PrintRequest>& 
     files[path].requests.push_back(request);
   }
   std::vector<debug::PrintSource> sources;
+  sources.reserve(files.size());
   for (auto& [path, source] : files)
     sources.push_back(std::move(source));
   return sources;
@@ -196,6 +197,7 @@ int replay(const std::vector<std::string>& words, Printer& printer) {
   if (child == 0) {
     dup2(ends[1], STDOUT_FILENO);
     std::vector<char*> argv;
+    argv.reserve(words.size() + 1);
     for (const std::string& word : words)
       argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);

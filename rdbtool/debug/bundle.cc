@@ -63,6 +63,7 @@ std::string Bundle::mismatch(const ProgramFile& file) const {
       }
     }
   } catch (const elf::Error&) {
+    // Then only that it differs can be said.
   }
   return text + "\n  Regions need the recorded program, built by rdb-clang or clang-22 from the same source "
                 "with the "

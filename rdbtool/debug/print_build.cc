@@ -28,6 +28,7 @@ std::string read_file(const std::string& path) {
 // Runs a command in a folder; what it prints goes to a file. Its exit status.
 int run_in(const std::string& directory, const std::vector<std::string>& words, const std::string& log) {
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (const std::string& word : words)
     argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);

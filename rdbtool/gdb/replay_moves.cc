@@ -144,7 +144,7 @@ std::optional<Stop> ReplayTarget::step_back(ThreadId thread, const StopPoints& s
     Advanced reply = scout.advance(advance);
     if (reply.stop) {
       if (reply.stop_at != start) go_to(reply.stop_at);
-      return *reply.stop;
+      return reply.stop;
     }
   }
   return here_as(StopKind::step);

@@ -14,10 +14,10 @@ namespace rdb::gdb {
 
 namespace {
 
-const std::string kOk = "OK";
-const std::string kMalformed = "E01";
-const std::string kNoSuchThread = "E02";
-const std::string kFault = "E0e"; // EFAULT
+constexpr const char* kOk = "OK";
+constexpr const char* kMalformed = "E01";
+constexpr const char* kNoSuchThread = "E02";
+constexpr const char* kFault = "E0e"; // EFAULT
 
 std::string error_reply(const std::string& text) {
   return "E.rdb: " + text;

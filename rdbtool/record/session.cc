@@ -40,7 +40,7 @@ std::set<int> open_descriptors() {
   std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir("/proc/self/fd"), closedir);
   if (directory == nullptr) return result;
   while (const dirent* entry = readdir(directory.get()))
-    if (entry->d_name[0] != '.') result.insert(std::atoi(entry->d_name));
+    if (entry->d_name[0] != '.') result.insert(static_cast<int>(std::strtol(entry->d_name, nullptr, 10)));
   result.erase(dirfd(directory.get()));
   return result;
 }
