@@ -2,6 +2,7 @@
 // Signals in one thread: masks, temporary masks, alternate stacks, restarts, queues, stops and timers.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -62,16 +63,30 @@ static sigset_t set_of(int signal) {
   return set;
 }
 
-// A child that sends a signal after a moment, and again.
+// Returns when a process waits in a call, and has waited for a moment.
+static void await_sleep(pid_t process) {
+  char path[32], text[256];
+  snprintf(path, sizeof path, "/proc/%d/stat", process);
+  for (int asleep = 0; asleep < 3; usleep(10000)) {
+    int file = open(path, O_RDONLY);
+    ssize_t size = read(file, text, sizeof text - 1);
+    close(file);
+    text[size < 0 ? 0 : size] = '\0';
+    const char* state = strrchr(text, ')');
+    asleep = state && state[1] && state[2] == 'S' ? asleep + 1 : 0;
+  }
+}
+
+// A child that sends a signal when its parent waits, and again.
 static pid_t sender(int signal, int times, int write_end) {
   pid_t parent = getpid();
   pid_t child = fork();
   if (child == 0) {
     for (int i = 0; i < times; ++i) {
-      usleep(60000);
+      await_sleep(parent);
       kill(parent, signal);
     }
-    usleep(60000);
+    await_sleep(parent);
     if (write_end >= 0) write(write_end, "x", 1);
     _exit(0);
   }
@@ -182,13 +197,13 @@ int main(void) {
   show("read restarted", read(ends[0], &byte, 1));
   waitpid(child, NULL, 0);
   child = sender(SIGUSR1, 1, -1);
-  struct timespec rest, quarter = {0, 250000000};
-  show("nanosleep", nanosleep(&quarter, &rest));
-  printf("left: %d\n", rest.tv_nsec > 100000000 && rest.tv_nsec < 240000000);
+  struct timespec rest, quarter = {0, 250000000}, minute = {60, 0};
+  show("nanosleep", nanosleep(&minute, &rest));
+  printf("left: %d\n", rest.tv_sec < 60);
   waitpid(child, NULL, 0);
   child = sender(SIGUSR1, 1, -1);
   struct pollfd poll_end = {ends[0], POLLIN, 0};
-  show("poll", poll(&poll_end, 1, 250));
+  show("poll", poll(&poll_end, 1, 60000));
   waitpid(child, NULL, 0);
   // Ignored ones and those without a handler do not interrupt.
   signal(SIGUSR1, SIG_IGN);
@@ -204,8 +219,8 @@ int main(void) {
   child = fork();
   if (child == 0) {
     raise(SIGSTOP);
-    raise(SIGTSTP);
-    _exit(9);
+    for (;;)
+      pause();
   }
   waitpid(child, &status, WUNTRACED);
   printf("stopped %d by %d\n", WIFSTOPPED(status), WSTOPSIG(status));
@@ -248,9 +263,12 @@ int main(void) {
   timer_create(CLOCK_MONOTONIC, &notify, &id);
   struct itimerspec when = {.it_value = {0, 1000000}};
   caught = 0;
+  sigset_t expiry = set_of(SIGRTMIN);
+  sigprocmask(SIG_BLOCK, &expiry, NULL);
   timer_settime(id, 0, &when, NULL);
   while (!caught)
-    pause();
+    sigsuspend(&none);
+  sigprocmask(SIG_UNBLOCK, &expiry, NULL);
   show("timer", 0);
   alarm(1);
   show("alarm", alarm(0));
