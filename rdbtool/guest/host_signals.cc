@@ -75,14 +75,22 @@ rdb_sigreturn:
     syscall
 )");
 
+// Whether the interrupted code is a quick call: the running thread's only. Another thread may be waiting in
+// host code meanwhile, on a stack of its own.
+inline bool in_quick_call(uint64_t sp) {
+  constexpr uint64_t kDeepest = 256 * 1024;
+  return g_state->in_quick_call != 0 && g_state->host_rsp - sp < kDeepest;
+}
+
 // Runs `body` with the host's FS base, whatever the interrupted code had.
 template <class Body>
 inline void in_host(void* context, Body body) {
-  auto pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  const auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  auto pc = static_cast<uint64_t>(registers[REG_RIP]);
   uint64_t fs;
   asm volatile("rdfsbase %0" : "=r"(fs));
-  bool in_cache =
-      g_translator->owns(pc) || g_state->in_quick_call != 0 || (g_second != nullptr && g_second->owns(pc));
+  bool in_cache = g_translator->owns(pc) || in_quick_call(static_cast<uint64_t>(registers[REG_RSP])) ||
+                  (g_second != nullptr && g_second->owns(pc));
   if (in_cache) asm volatile("wrfsbase %0" : : "r"(g_state->host_fs));
   body();
   if (in_cache) asm volatile("wrfsbase %0" : : "r"(fs));
