@@ -140,8 +140,8 @@ Process::Next Process::run_turns(Thread& self) {
     uint64_t limit = process_options_.max_instructions - executed;
     bool alone = threads().size() == 1 && !scheduler_.options().chaos;
     if (!alone) limit = std::min(limit, turn_end_ - executed);
-    // A signal may find one thread in a quick call only, whoever waits must let the others run, and filters see
-    // every call.
+    // A signal may find one thread in a quick call only, whoever waits must let the others run, and filters
+    // see every call.
     engine().set_quick_call(alone && !seccomp_.active() ? quick_call_ : engine::QuickCall{});
     next = handle(options().lockstep ? lockstep_.run(limit) : engine().run(limit));
   }

@@ -2,8 +2,8 @@
 #include "rdbtool/trace/store.h"
 
 #include "rdbtool/base/error.h"
-#include "rdbtool/trace/file_io.h"
 #include "rdbtool/base/hash.h"
+#include "rdbtool/trace/file_io.h"
 
 #include <algorithm>
 #include <fcntl.h>
