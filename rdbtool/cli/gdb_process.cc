@@ -4,6 +4,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/gdb/server.h"
 #include "rdbtool/gdb/sysroot.h"
+#include "rdbtool/guest/self.h"
 
 #include <cerrno>
 #include <csignal>
@@ -39,7 +40,7 @@ private:
 
 // The script lies in share/rdb, beside the directory of the program.
 std::string script_path() {
-  std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
+  std::filesystem::path program = guest::self().program;
   return program.parent_path().parent_path() / "share/rdb/rdb-gdb.py";
 }
 
