@@ -6,6 +6,7 @@
 #include "rdbtool/guest/host_signals.h"
 #include "rdbtool/guest/machine.h"
 #include "rdbtool/replay/observer.h"
+#include "rdbtool/replay/quick_answers.h"
 #include "rdbtool/trace/reader.h"
 
 #include <map>
@@ -80,8 +81,11 @@ public:
 
 private:
   void enter_child();
+  std::optional<guest::Ending> run_stretches(Time to);
   bool forks_before(const trace::Step* step) const;
   Event play_to(const trace::Step& step);
+  void look_ahead(Time to);
+  void answer_long_way();
   void apply(const trace::Input& input);
   void start(const trace::StartInput& start);
   void start_thread(const trace::ThreadStartInput& start);
@@ -106,8 +110,11 @@ private:
   std::vector<Observer*> observers_;
   engine::Access access_; // the last that was stopped at
   ThreadId thread_;
-  const trace::Step* held_ = nullptr; // the step that is not done yet
-  bool due_ = false;                  // all of it but its input is
+  const trace::Step* held_ = nullptr;    // the step that is not done yet
+  bool due_ = false;                     // all of it but its input is
+  bool in_run_ = false;                  // nobody wants to hear of single inputs
+  std::vector<trace::LoggedCall> calls_; // that come before it
+  QuickAnswers answers_;                 // what is left of them
   std::optional<guest::Ending> ending_;
   std::optional<guest::PendingSignal> fatal_;
   std::map<trace::ContentId, int> files_;

@@ -8,43 +8,51 @@
 
 namespace rdb::trace {
 
-struct InputReader::State {
+// A place in a log of either kind.
+struct LogPlace {
   BlockReader blocks;
   RecordSource source; // what is left of the block
   uint32_t left = 0;   // records in it
   CodecState codec;
-  Input input;
+  bool in_order = false; // the block before was read, too
+  bool have = false;     // a record has been looked at, not taken
+  bool ended = false;
+  Time last_time;     // of the last record taken
+  uint64_t taken = 0; // how many records were taken, from the first of the log
+
+  LogPlace(const std::string& path, LogKind kind, const std::string& trace_id)
+      : blocks(path, kind, trace_id) {}
+  void begin_block();
+  // The log ends here, for this reason; false.
+  bool damaged(const char* reason);
+};
+
+template <>
+struct LogReader<Input>::State : LogPlace {
+  Input record;
   std::vector<MemoryWrite> writes;
   uint32_t ordinal = 0;
-  ThreadId input_thread;            // of the record before
-  bool inside = false;              // the record before has Input::more
-  bool expect_continuation = false; // blocks are read in order, so `inside` is known across them
+  ThreadId input_thread; // of the record before
+  bool inside = false;   // the record before has Input::more
   bool first_in_block = false;
-  bool have = false; // `input` has been looked at, not taken
-  bool ended = false;
-  Time last_time; // of the last record taken
 
-  State(const std::string& path, const std::string& trace_id) : blocks(path, LogKind::kInputs, trace_id) {}
+  State(const std::string& path, const std::string& trace_id) : LogPlace(path, LogKind::kInputs, trace_id) {}
   bool load();
   bool decode_one();
   bool rest_is_there();
+  Time record_time() const { return record.at.time; }
+  bool begins_at(Time time) const { return record.at.time >= time && !record.continued; }
 };
 
-struct ChunkReader::State {
-  BlockReader blocks;
-  RecordSource source;
-  uint32_t left = 0;
-  CodecState codec;
-  TimedChunk chunk;
-  uint64_t taken = 0; // how many chunks next() has given, from the first of the log
-  bool sequential = false;
-  bool have = false;
-  bool ended = false;
-  Time last_time;
+template <>
+struct LogReader<TimedChunk>::State : LogPlace {
+  TimedChunk record;
 
-  State(const std::string& path, const std::string& trace_id) : blocks(path, LogKind::kChunks, trace_id) {}
+  State(const std::string& path, const std::string& trace_id) : LogPlace(path, LogKind::kChunks, trace_id) {}
   bool load();
   bool decode_one();
+  Time record_time() const { return record.end(); }
+  bool begins_at(Time time) const { return record.end() >= time; }
 };
 
 } // namespace rdb::trace

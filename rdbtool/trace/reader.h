@@ -18,19 +18,22 @@
 
 namespace rdb::trace {
 
-class InputReader {
+// One of the two logs of a process, a record at a time.
+template <class Record>
+class LogReader {
 public:
-  // Use TraceReader::inputs(). Opening a file of another kind, trace or version is a UserError.
-  InputReader(const std::string& path, const std::string& trace_id);
-  InputReader(InputReader&&) noexcept;
-  InputReader& operator=(InputReader&&) noexcept;
-  ~InputReader();
+  // Use TraceReader::inputs() and chunks(). Opening a file of another kind, trace or version is a UserError.
+  LogReader(const std::string& path, const std::string& trace_id);
+  LogReader(LogReader&&) noexcept;
+  LogReader& operator=(LogReader&&) noexcept;
+  ~LogReader();
 
-  // The next input, or null at the end. Valid until the next call.
-  const Input* next();
+  // The next record, or null at the end. Valid until the next call.
+  const Record* next();
   // The same without taking it.
-  const Input* peek();
-  // Makes next() give the first input at or after `time`. Seeks to its block, does not read what lies before.
+  const Record* peek();
+  // Makes next() give the first input at or after `time`, or the chunk in which it lies or the one after.
+  // Seeks to its block, does not read what lies before.
   void seek(Time time);
   // Why there is no more; meaningful once next() or peek() has given null.
   const LogEnd& end() const;
@@ -52,26 +55,8 @@ struct TimedChunk {
   Time end() const { return begin + chunk.instructions; }
 };
 
-class ChunkReader {
-public:
-  ChunkReader(const std::string& path, const std::string& trace_id);
-  ChunkReader(ChunkReader&&) noexcept;
-  ChunkReader& operator=(ChunkReader&&) noexcept;
-  ~ChunkReader();
-
-  const TimedChunk* next();
-  const TimedChunk* peek();
-  // Makes next() give the chunk in which `time` lies, or the one after it.
-  void seek(Time time);
-  const LogEnd& end() const;
-  Time last_time();
-  uint64_t count();
-
-private:
-  friend class RunReader;
-  struct State;
-  std::unique_ptr<State> state_;
-};
+using InputReader = LogReader<Input>;
+using ChunkReader = LogReader<TimedChunk>;
 
 // What replay does next: let `thread` run until `until`, then apply `input` if there is one. Without one, the
 // thread's turn ends there. Inputs that share a time come as steps that run nothing.
@@ -81,6 +66,13 @@ struct Step {
   const Input* input = nullptr;
 };
 
+// A system call that changes nothing but its result and at most one piece of memory.
+struct LoggedCall {
+  Time time;
+  SyscallInput call;
+  MemoryWrite write; // of size 0 if there is none
+};
+
 // Both logs of a process, merged: the whole run as a list of steps. After a cut it ends where the shorter log
 // does; a turn that was cut off ends with its last input.
 class RunReader {
@@ -88,6 +80,10 @@ public:
   RunReader(InputReader inputs, ChunkReader chunks);
   // The next step, or null at the end. Valid until the next call.
   const Step* next();
+  // Takes the system calls of one thread's turn that come next, as long as there is nothing else between
+  // them, `wanted` takes them and they lie after `from` and not after `to`. What next() gives then comes
+  // behind them in the same turn; they are valid until the call after that.
+  void take_calls(Time from, Time to, bool (*wanted)(const SyscallInput&), std::vector<LoggedCall>& calls);
   // Why there is no more: the end of the log that ended first.
   const LogEnd& end() const;
 

@@ -3,6 +3,8 @@
 // may reach further, and this decides how much of it is still exact.
 #include "rdbtool/trace/log_reader_state.h"
 
+#include <algorithm>
+
 namespace rdb::trace {
 
 RunReader::RunReader(InputReader inputs, ChunkReader chunks)
@@ -36,6 +38,26 @@ const Step* RunReader::next() {
   Time end = chunk->end();
   chunks_.next();
   return step(running, end, nullptr);
+}
+
+void RunReader::take_calls(Time from, Time to, bool (*wanted)(const SyscallInput&),
+                           std::vector<LoggedCall>& calls) {
+  const TimedChunk* chunk = chunks_.peek();
+  if (chunk == nullptr) return;
+  constexpr size_t kMost = 512;
+  to = std::min(to, chunk->end());
+  while (calls.size() < kMost) {
+    const Input* input = inputs_.peek();
+    if (input == nullptr || input->kind() != InputKind::kSyscall) return;
+    const auto& call = input->as<SyscallInput>();
+    bool simple = input->thread == chunk->chunk.thread && !input->more && input->writes.size() <= 1;
+    if (!simple || input->at.time <= from || input->at.time > to || !wanted(call)) return;
+    // The bytes lie in the block: the step behind the calls must not need the next one.
+    if (inputs_.state_->left == 0) return;
+    from = input->at.time;
+    calls.push_back({from, call, input->writes.empty() ? MemoryWrite{} : input->writes[0]});
+    inputs_.next();
+  }
 }
 
 // The turns have run out. What is left belongs to the turn that was not over when the log ended, unless the
