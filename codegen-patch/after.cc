@@ -6,14 +6,19 @@
 #include "codegen-patch/placement.h"
 #include "codegen-patch/records.h"
 
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/DIBuilder.h"
 #include "llvm/IR/DebugProgramInstruction.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 
 #include <optional>
+#include <set>
 
 namespace rdb::codegen {
 
@@ -81,6 +86,7 @@ std::map<const BasicBlock*, State> reaching_records(Function& function) {
           return found == other->end() || !same_value(*entry.second, *found->second);
         });
       }
+      if (!merged && !block.isEntryBlock()) continue; // its turn comes
       State state = merged.value_or(State());
       in[&block] = state;
       for (Instruction& instruction : block)
@@ -128,11 +134,52 @@ std::optional<descriptors::Part> constant_part(const DbgVariableRecord& record, 
 } // namespace
 
 namespace {
+
 // Labels of one function, with the state of records at each.
 struct LabelAt {
   DbgLabelRecord* record;
   State state;
 };
+
+// The marks have served: nothing of them may reach code generation.
+void erase_marks(Function& function) {
+  for (Instruction& instruction : instructions(function)) {
+    instruction.setMetadata(LLVMContext::MD_DIAssignID, nullptr);
+    for (DbgRecord& record : make_early_inc_range(instruction.getDbgRecordRange())) {
+      auto* label = dyn_cast<DbgLabelRecord>(&record);
+      StringRef name =
+          label ? label->getLabel()->getName() : cast<DbgVariableRecord>(record).getVariable()->getName();
+      if (WriteTags::is_mark(name)) record.eraseFromParent();
+    }
+  }
+}
+
+// Does the optimiser believe that a call of this function may read the variable? If not, its callers need not
+// have brought the variable up to date.
+bool may_read(const Function& function, const GlobalVariable& variable, std::set<const Function*>& seen) {
+  if (!seen.insert(&function).second) return false;
+  for (const Instruction& instruction : instructions(function)) {
+    if (auto* call = dyn_cast<CallBase>(&instruction); call && !isa<IntrinsicInst>(call)) {
+      const Function* callee = call->getCalledFunction();
+      if (!callee || callee->isInterposable()) return true;
+      if (!callee->isDeclaration() ? may_read(*callee, variable, seen)
+                                   : !callee->hasFnAttribute(Attribute::NoCallback))
+        return true;
+    }
+    if (instruction.mayReadFromMemory())
+      for (const Value* operand : instruction.operands())
+        if (operand->getType()->isPointerTy() && getUnderlyingObject(operand, 0) == &variable) return true;
+  }
+  return false;
+}
+
+// Is the label in a loop of which the vectoriser made another one? That one does its turns without the label.
+bool in_vectorised_loop(const BasicBlock* block, const LoopInfo& loops) {
+  for (const Loop* loop = loops.getLoopFor(block); loop; loop = loop->getParentLoop())
+    if (getBooleanLoopAttribute(loop, "llvm.loop.isvectorized")) return true;
+  return false;
+}
+
 } // namespace
 
 void Placement::after_optimisation(Module& module) {
@@ -145,10 +192,13 @@ void Placement::after_optimisation(Module& module) {
     bool any = false;
     for (Instruction& instruction : instructions(function))
       for (DbgRecord& record : instruction.getDbgRecordRange())
-        any |= isa<DbgLabelRecord>(record);
+        if (auto* label = dyn_cast<DbgLabelRecord>(&record))
+          any |= parse_label(label->getLabel()->getName()).has_value();
     if (!any) {
-      for (Instruction& instruction : instructions(function))
+      for (Instruction& instruction : instructions(function)) {
         instruction.dropDbgRecords();
+        instruction.setMetadata(LLVMContext::MD_DIAssignID, nullptr);
+      }
       continue;
     }
     auto reaching = reaching_records(function);
@@ -167,6 +217,15 @@ void Placement::after_optimisation(Module& module) {
           }
         }
     }
+    std::vector<DbgLabelRecord*> label_records;
+    for (LabelAt& at : labels)
+      label_records.push_back(at.record);
+    WriteTags::StaleAt stale;
+    if (optimised_) stale = tags_.find_stale(function, label_records);
+    DominatorTree tree(function);
+    LoopInfo loops(tree);
+    DISubprogram* own_scope = function.getSubprogram();
+    DILocation* here = DILocation::get(module.getContext(), 1, 0, own_scope);
     for (LabelAt& at : labels) {
       size_t index = *parse_label(at.record->getLabel()->getName());
       size_t instance = frozen_.size();
@@ -177,6 +236,20 @@ void Placement::after_optimisation(Module& module) {
       DILabel* old_label = at.record->getLabel();
       auto* scope = cast<DISubprogram>(old_label->getScope());
       const DILocation* inlined_at = at.record->getDebugLoc().getInlinedAt();
+      frozen.scope = scope;
+      frozen.inlined_at = inlined_at;
+      frozen.stale = stale[at.record];
+      for (const std::string& name : debug.globals_read)
+        if (GlobalVariable* variable = module.getNamedGlobal(name);
+            optimised_ && variable && variable->hasLocalLinkage()) {
+          std::set<const Function*> seen;
+          if (!may_read(function, *variable, seen))
+            frozen.stale.push_back({Target::Kind::kGlobal, 0, nullptr, false, name});
+        }
+      if (optimised_ && tags_.lost_recursion(function, *at.record))
+        frozen.lost = "the optimiser turned a recursion around it into a loop";
+      if (in_vectorised_loop(at.record->getInstruction()->getParent(), loops))
+        frozen.lost = "the optimiser made a loop around it do several turns at once";
       for (size_t position = 0; position < debug.variables.size(); ++position) {
         const extractor::Variable& variable = debug.variables[position];
         if (variable.kind == extractor::Variable::Kind::kActivation) continue;
@@ -218,7 +291,7 @@ void Placement::after_optimisation(Module& module) {
           continue;
         }
         DILocalVariable* snapshot =
-            builder.createAutoVariable(scope, value_name(instance, position), scope->getFile(), 1,
+            builder.createAutoVariable(own_scope, value_name(instance, position), own_scope->getFile(), 1,
                                        pieces[0].first.variable->getType(), true);
         bool all_constant = covered >= variable.size * 8;
         std::vector<descriptors::Part> constants;
@@ -237,16 +310,20 @@ void Placement::after_optimisation(Module& module) {
         for (auto& [piece, record] : pieces) {
           DbgVariableRecord* copy = record->clone();
           copy->setVariable(snapshot);
-          copy->setDebugLoc(at.record->getDebugLoc());
+          copy->setDebugLoc(here);
           copy->insertBefore(at.record);
         }
       }
-      at.record->setLabel(builder.createLabel(scope, instance_name(instance), scope->getFile(),
+      // In the scope of the whole function: what belongs to an inlined one is kept only where that has code.
+      at.record->setLabel(builder.createLabel(own_scope, instance_name(instance), own_scope->getFile(),
                                               old_label->getLine(), 0, false, std::nullopt, true));
+      at.record->setDebugLoc(here);
     }
     if (optimised_)
       for (DbgVariableRecord* record : records)
         if (!record->isDbgDeclare()) record->eraseFromParent();
+    erase_marks(function);
+    if (optimised_) order_.record(function);
   }
   builder.finalize();
   // Without a compile unit nothing is written for debuggers, and unwind tables stay as they would be.

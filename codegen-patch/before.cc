@@ -7,6 +7,7 @@
 #include "llvm-passes/extractor/declarations.h"
 #include "llvm-passes/extractor/markers.h"
 
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/DIBuilder.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DebugProgramInstruction.h"
@@ -101,7 +102,7 @@ public:
     type_ = builder_.createSubroutineType(builder_.getOrCreateTypeArray({}));
   }
 
-  void add_functions(EventOrder& order) {
+  void add_functions(WriteTags& tags) {
     for (Function& function : module_) {
       if (function.isDeclaration()) continue;
       DISubprogram* subprogram = builder_.createFunction(
@@ -109,7 +110,8 @@ public:
           DISubprogram::SPFlagDefinition |
               (optimised_ ? DISubprogram::SPFlagOptimized : DISubprogram::SPFlagZero));
       function.setSubprogram(subprogram);
-      order.record(function, *subprogram);
+      tags.record(function, *subprogram, builder_,
+                  optimised_ ? WriteTags::Marks::kWrites : WriteTags::Marks::kNone);
     }
   }
 
@@ -211,10 +213,23 @@ static std::set<unsigned> derived_from(Value& address) {
   return result;
 }
 
+// The parameter whose value the slot has throughout.
+static const Argument* unchanged_parameter(const Value& slot) {
+  const Argument* result = nullptr;
+  if (!isa<AllocaInst>(slot) || slot_escapes(slot)) return nullptr;
+  for (const User* user : slot.users())
+    if (auto* store = dyn_cast<StoreInst>(user)) {
+      if (result) return nullptr;
+      result = dyn_cast<Argument>(store->getValueOperand());
+      if (!result) return nullptr;
+    }
+  return result;
+}
+
 void Placement::before_optimisation(Module& module) {
   Hosts hosts(extraction_, module);
   Recorder recorder(module, optimised_);
-  recorder.add_functions(order_);
+  recorder.add_functions(tags_);
   for (Function& function : module) {
     std::vector<extractor::Marker> markers = extractor::find_markers(function);
     if (markers.empty()) continue;
@@ -227,17 +242,58 @@ void Placement::before_optimisation(Module& module) {
       seen_[*index] = true;
       recorder.add_label(*marker.call, *index);
       if (records_ == Records::kNone) continue;
-      for (const Variable& variable : debug.variables)
-        if (auto found = addresses.find({variable.key, variable.ordinal}); found != addresses.end())
-          if (DILocalVariable* local = recorder.add_variable(function, *found->second, variable))
-            derived_[local] = derived_from(*found->second);
+      for (size_t position = 0; position < debug.variables.size(); ++position) {
+        const Variable& variable = debug.variables[position];
+        auto found = addresses.find({variable.key, variable.ordinal});
+        if (found == addresses.end()) continue;
+        if (const Argument* parameter = unchanged_parameter(*found->second))
+          unchanged_parameters_[{*index, position}] = parameter->getName().str();
+        if (DILocalVariable* local = recorder.add_variable(function, *found->second, variable))
+          derived_[local] = derived_from(*found->second);
+      }
     }
   }
   extractor::erase_annotations(module);
   recorder.finish();
 }
 
+namespace {
+
+// For those who work on placement: which pass lost a label. The environment asks for it.
+class LabelTrace {
+public:
+  void after(StringRef pass, Any unit) {
+    if (const auto* function = any_cast<const Function*>(&unit))
+      compare(pass, **function);
+    else if (const auto* loop = any_cast<const Loop*>(&unit))
+      compare(pass, *(*loop)->getHeader()->getParent());
+  }
+
+private:
+  void compare(StringRef pass, const Function& function) {
+    std::map<std::string, unsigned> now;
+    for (const Instruction& instruction : instructions(function))
+      for (const DbgRecord& record : instruction.getDbgRecordRange())
+        if (auto* label = dyn_cast<DbgLabelRecord>(&record))
+          if (parse_label(label->getLabel()->getName())) ++now[label->getLabel()->getName().str()];
+    auto& before = labels_[&function];
+    for (const auto& [name, count] : before)
+      if (!now.contains(name))
+        fmt::print(stderr, "rdb: {} lost {} in {}\n", pass.str(), name, function.getName().str());
+    before = std::move(now);
+  }
+
+  std::map<const Function*, std::map<std::string, unsigned>> labels_;
+};
+
+} // namespace
+
 void Placement::attach(PassBuilder& builder) {
+  if (auto* callbacks = builder.getPassInstrumentationCallbacks(); callbacks && is_traced()) {
+    auto trace = std::make_shared<LabelTrace>();
+    callbacks->registerAfterPassCallback(
+        [trace](StringRef pass, Any unit, const PreservedAnalyses&) { trace->after(pass, unit); });
+  }
   builder.registerPipelineStartEPCallback([this](ModulePassManager& passes, OptimizationLevel) {
     passes.addPass(StartPass([this](Module& module) { before_optimisation(module); }));
   });

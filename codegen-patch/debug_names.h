@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <cstdlib>
 #include <fmt/format.h>
 #include <optional>
 #include <string>
@@ -40,6 +41,12 @@ inline std::optional<std::pair<size_t, size_t>> parse_value(llvm::StringRef name
       name.consumeInteger(10, position))
     return std::nullopt;
   return std::pair(instance, position);
+}
+
+// For those who work on placement: what got lost where, and what makes memory stale.
+inline bool is_traced() {
+  static const bool traced = getenv("RDB_TRACE_PLACEMENT") != nullptr;
+  return traced;
 }
 
 } // namespace rdb::codegen

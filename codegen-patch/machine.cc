@@ -210,8 +210,43 @@ Placement::~Placement() {
   current_placement = nullptr;
 }
 
+// Callers leave out writes to memory that this function is known not to read; a region would read it.
+void Placement::drop_what_callers_leave_out(const MachineInstr& label, const Frozen& frozen,
+                                            Instance& instance, std::vector<Target>& stale) const {
+  const extractor::DebugFunction& debug = extraction_.functions[instance.function];
+  const Function& code = label.getMF()->getFunction();
+  MemoryEffects effects = code.getMemoryEffects();
+  bool reads_other = isRefSet(effects.getModRef(IRMemLocation::Other));
+  bool reads_parameters = isRefSet(effects.getModRef(IRMemLocation::ArgMem));
+  std::set<std::string> read;
+  bool all_read = reads_parameters;
+  for (const Argument& parameter : code.args()) {
+    bool unread = parameter.hasAttribute(Attribute::WriteOnly) ||
+                  parameter.hasAttribute(Attribute::ReadNone) ||
+                  parameter.hasAttribute(Attribute::Initializes);
+    if (!unread && reads_parameters) read.insert(parameter.getName().str());
+    all_read &= !unread || !parameter.getType()->isPointerTy();
+    if (parameter.hasAttribute(Attribute::Initializes)) reads_other = false;
+  }
+  if (reads_other && all_read) return;
+  if (!reads_other)
+    for (const std::string& global : debug.globals_read)
+      stale.push_back({Target::Kind::kGlobal, 0, nullptr, false, global});
+  if (debug.reads_memory) stale.push_back({});
+  for (size_t i = 0; i < debug.variables.size(); ++i) {
+    const extractor::Variable& variable = debug.variables[i];
+    if (!variable.dereferenced) continue;
+    auto parameter = unchanged_parameters_.find({instance.function, i});
+    bool is_read = parameter != unchanged_parameters_.end() && !frozen.inlined_at &&
+                   read.contains(parameter->second) && (reads_other || !variable.deeply);
+    if (!is_read)
+      instance.arguments[i] = {
+          unavailable(variable.size, "stale: this function is known not to read what it leads to")};
+  }
+}
+
 // Takes back what may be stale. False if the region reads memory in a way that no argument stands for.
-bool Placement::apply_staleness(const MachineInstr& label, Instance& instance) const {
+bool Placement::apply_staleness(const MachineInstr& label, const Frozen& frozen, Instance& instance) const {
   const extractor::DebugFunction& debug = extraction_.functions[instance.function];
   bool reads_memory = debug.reads_memory || !debug.globals_read.empty();
   for (size_t i = 0; i < debug.variables.size(); ++i) {
@@ -221,19 +256,14 @@ bool Placement::apply_staleness(const MachineInstr& label, Instance& instance) c
   }
   if (!reads_memory) return true;
   std::vector<Target> stale = order_.stale_at(label);
-  // Callers leave out writes to memory that this function is known not to read; a region would read it.
-  const Function& code = label.getMF()->getFunction();
-  bool unread = !isRefSet(code.getMemoryEffects().getModRef());
-  for (const Argument& parameter : code.args())
-    unread |= parameter.hasAttribute(Attribute::WriteOnly) || parameter.hasAttribute(Attribute::ReadNone) ||
-              parameter.hasAttribute(Attribute::Initializes);
-  if (unread) stale.push_back({});
+  stale.insert(stale.end(), frozen.stale.begin(), frozen.stale.end());
+  drop_what_callers_leave_out(label, frozen, instance, stale);
   if (stale.empty()) return true;
   bool outside = false; // memory that pointers lead to
   std::set<std::string> globals;
-  std::set<unsigned> slots;
+  std::set<std::pair<const DISubprogram*, unsigned>> slots;
   for (const Target& target : stale) {
-    if (target.kind == Target::Kind::kVariable) slots.insert(target.slot);
+    if (target.kind == Target::Kind::kVariable) slots.insert({target.scope, target.slot});
     if (target.kind == Target::Kind::kGlobal) globals.insert(target.global);
     outside |= target.kind != Target::Kind::kVariable || target.escapes;
   }
@@ -241,7 +271,7 @@ bool Placement::apply_staleness(const MachineInstr& label, Instance& instance) c
   if (debug.reads_memory && outside) return false;
   for (const std::string& global : debug.globals_read)
     if (unknown || globals.contains(global)) return false;
-  const auto* scope = cast<DISubprogram>(label.getDebugLabel()->getScope());
+  const auto* scope = frozen.scope;
   for (size_t i = 0; i < debug.variables.size(); ++i) {
     const extractor::Variable& variable = debug.variables[i];
     bool bad = variable.dereferenced && outside;
@@ -250,7 +280,7 @@ bool Placement::apply_staleness(const MachineInstr& label, Instance& instance) c
       if (part.cls != descriptors::Class::kStack && part.cls != descriptors::Class::kAddress) continue;
       // Its own memory: which slot is it, and do pointers lead to it?
       auto home = slot_of(*label.getMF(), variable, scope);
-      if (!home || slots.contains(home->first) || (home->second && unknown)) {
+      if (!home || slots.contains({scope, home->first}) || (home->second && unknown)) {
         bad = true;
         reason = "stale: a write to it is not in its place here";
       }
@@ -272,8 +302,10 @@ void Placement::on_machine_function(MachineFunction& function) {
     size_t id = *parse_instance(label->getDebugLabel()->getName());
     const extractor::DebugFunction& debug = extraction_.functions[frozen.function];
     Spot spot = find_spot(*label);
-    if (!spot.instruction) {
-      lost_.push_back({frozen.function, "it shares its place with code that other paths reach"});
+    if (!spot.instruction && frozen.lost.empty())
+      frozen.lost = "it shares its place with code that other paths reach";
+    if (!frozen.lost.empty()) {
+      lost_.push_back({frozen.function, frozen.lost});
       frozen.placed = true;
       continue;
     }
@@ -285,8 +317,8 @@ void Placement::on_machine_function(MachineFunction& function) {
     instance.arguments = frozen.known;
     auto records = records_at(*label);
     bool frame = has_frame(*label);
-    const DILocation* inlined_at = label->getDebugLoc()->getInlinedAt();
-    const auto* scope = cast<DISubprogram>(label->getDebugLabel()->getScope());
+    const DILocation* inlined_at = frozen.inlined_at;
+    const auto* scope = frozen.scope;
     for (size_t position = 0; position < debug.variables.size(); ++position) {
       const extractor::Variable& variable = debug.variables[position];
       std::vector<descriptors::Part>& parts = instance.arguments[position];
@@ -316,12 +348,7 @@ void Placement::on_machine_function(MachineFunction& function) {
         covered += part.size;
       if (covered < variable.size) parts = {unavailable(variable.size, "only a part of it is known here")};
     }
-    if (optimised_ && order_.lost_recursion(*label)) {
-      lost_.push_back({frozen.function, "the optimiser turned a recursion around it into a loop"});
-      frozen.placed = true;
-      continue;
-    }
-    if (optimised_ && !apply_staleness(*label, instance)) {
+    if (optimised_ && !apply_staleness(*label, frozen, instance)) {
       lost_.push_back({frozen.function, "memory that it reads may be stale there"});
       frozen.placed = true;
       continue;

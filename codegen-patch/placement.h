@@ -5,7 +5,8 @@
 // the regions went and the records tell where their variables are.
 #pragma once
 
-#include "codegen-patch/event_order.h"
+#include "codegen-patch/code_order.h"
+#include "codegen-patch/write_tags.h"
 #include "descriptors/descriptor.h"
 #include "llvm-passes/extractor/extraction.h"
 
@@ -18,6 +19,7 @@
 namespace llvm {
 class DILocation;
 class DILocalVariable;
+class DISubprogram;
 class MachineFunction;
 class MachineInstr;
 class Module;
@@ -58,18 +60,25 @@ public:
 
 private:
   friend class MachinePlacement;
-  void before_optimisation(llvm::Module& module);
-  void after_optimisation(llvm::Module& module);
-  void on_machine_function(llvm::MachineFunction& function);
-  bool apply_staleness(const llvm::MachineInstr& label, Instance& instance) const;
-
   // An instance between the end of optimisation and machine code.
   struct Frozen {
     size_t function;
     // What is known of its arguments already, by position; no parts: to be found in the machine code.
     std::vector<std::vector<descriptors::Part>> known;
+    // The function around the region in the source, and where its code was inlined; for stack slots.
+    const llvm::DISubprogram* scope = nullptr;
+    const llvm::DILocation* inlined_at = nullptr;
+    std::vector<Target> stale;
+    std::string lost; // why it has no place, if that is known already
     bool placed = false;
   };
+
+  void before_optimisation(llvm::Module& module);
+  void after_optimisation(llvm::Module& module);
+  void on_machine_function(llvm::MachineFunction& function);
+  void drop_what_callers_leave_out(const llvm::MachineInstr& label, const Frozen& frozen, Instance& instance,
+                                   std::vector<Target>& stale) const;
+  bool apply_staleness(const llvm::MachineInstr& label, const Frozen& frozen, Instance& instance) const;
 
   const extractor::Extraction& extraction_;
   bool optimised_;
@@ -78,7 +87,10 @@ private:
   std::vector<Frozen> frozen_;
   std::vector<Instance> instances_;
   std::vector<Lost> lost_;
-  EventOrder order_;
+  // By debug function and position: the host's parameter that the variable is and stays.
+  std::map<std::pair<size_t, size_t>, std::string> unchanged_parameters_;
+  WriteTags tags_;
+  CodeOrder order_;
   // Instructions, by ordinal, that compute something else from a variable: if a record of the variable names
   // one, the compiler got it wrong (it does when it moves an operation into a phi).
   std::map<const llvm::DILocalVariable*, std::set<unsigned>> derived_;

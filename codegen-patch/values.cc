@@ -81,7 +81,9 @@ public:
       run_operation(*operation, last, operation, operations.end());
     }
     if (!list && record_.isIndirectDebugValue()) {
-      if (implicit || memory) throw Unknown{"its place is too indirect"};
+      if (implicit) throw Unknown{"its place is too indirect"};
+      // Indirect twice: the address itself was spilled.
+      if (memory) steps.push_back({Op::kLoad, 8});
       memory = true;
     }
     bool computed = steps.size() > std::max<size_t>(pushed, 1);

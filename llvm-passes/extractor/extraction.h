@@ -24,6 +24,7 @@ struct Variable {
   uint64_t size = 0;
   uint64_t align = 1;
   bool dereferenced = false; // the region may read memory that the variable points to
+  bool deeply = false;       // ... and memory that is pointed to from there
 };
 
 // A region in one host function: a region in a template has several.

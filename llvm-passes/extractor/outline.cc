@@ -307,8 +307,11 @@ private:
 
   // Which arguments are followed to other memory; what else the region may read.
   void note_dereferences() {
-    for (size_t i = 0; i < argument_values_.size(); ++i)
-      result_.variables[i].dereferenced = leads_to_memory(argument_values_[i]);
+    for (size_t i = 0; i < argument_values_.size(); ++i) {
+      unsigned depth = depth_of_reads(argument_values_[i]);
+      result_.variables[i].dereferenced = depth > 0;
+      result_.variables[i].deeply = depth > 1;
+    }
     std::set<Function*> seen;
     note_reads(*function_, seen);
   }
@@ -354,34 +357,38 @@ private:
     return false;
   }
 
-  // Is a value loaded from this variable used as an address, or handed on?
-  static bool leads_to_memory(Value* address) {
-    std::vector<std::pair<Value*, bool>> work{{address, false}}; // value, is it a content of the variable
-    std::set<std::pair<Value*, bool>> seen;
-    while (!work.empty()) {
-      auto [value, content] = work.back();
+  // How far is memory read from this variable on: 0 only itself, 1 what it points to, 2 further or unknown.
+  static unsigned depth_of_reads(Value* variable) {
+    // A value and what it is: 0 the variable's address, 1 its content, 2 something behind that.
+    std::vector<std::pair<Value*, unsigned>> work{{variable, 0}};
+    std::set<std::pair<Value*, unsigned>> seen;
+    unsigned depth = 0;
+    while (!work.empty() && depth < 2) {
+      auto [value, level] = work.back();
       work.pop_back();
-      if (!seen.insert({value, content}).second) continue;
+      if (!seen.insert({value, level}).second) continue;
       for (User* user : value->users()) {
         if (isa<GetElementPtrInst, CastInst, PHINode, SelectInst, BinaryOperator>(user)) {
-          work.push_back({user, content});
+          work.push_back({user, level});
         } else if (auto* load = dyn_cast<LoadInst>(user)) {
-          if (content) return true;
+          depth = std::max(depth, level);
           if (load->getType()->isPointerTy() || load->getType()->isIntegerTy(64))
-            work.push_back({load, true});
+            work.push_back({load, std::min(level + 1, 2U)});
         } else if (auto* store = dyn_cast<StoreInst>(user)) {
-          if (content && store->getValueOperand() == value && value->getType()->isPointerTy()) {
-            // Kept in a variable of the region: follow that one.
-            work.push_back({store->getPointerOperand(), false});
-          } else if (content && store->getPointerOperand() == value) {
-            return true;
-          }
-        } else if (isa<CallBase>(user)) {
-          if (content ? value->getType()->isPointerTy() : true) return true;
+          // Kept in a variable of the region: follow that one.
+          if (level > 0 && store->getValueOperand() == value && value->getType()->isPointerTy())
+            work.push_back({store->getPointerOperand(), level - 1});
+          else if (store->getPointerOperand() == value)
+            depth = std::max(depth, level);
+        } else if (auto* call = dyn_cast<CallBase>(user)) {
+          if (level > 0 && !value->getType()->isPointerTy()) continue;
+          const Function* callee = call->getCalledFunction();
+          bool reads_only_that = callee && (callee->isIntrinsic() || is_library(callee->getName()));
+          depth = std::max(depth, reads_only_that ? std::max(level, 1U) : 2U);
         }
       }
     }
-    return false;
+    return depth;
   }
 
   Function& host_;

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Instruction selection merges stores that lie side by side; the one that is left stands for all whose memory
+// it covers. A write that cannot be found again at all is out of its place wherever it matters.
+#include "codegen-patch/code_order.h"
+
+#include "codegen-patch/debug_names.h"
+
+#include "llvm/CodeGen/MachineBasicBlock.h"
+#include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/CodeGen/MachineInstr.h"
+#include "llvm/CodeGen/MachineMemOperand.h"
+#include "llvm/CodeGen/PseudoSourceValue.h"
+#include "llvm/IR/CFG.h"
+#include "llvm/IR/DataLayout.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/DebugProgramInstruction.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+
+#include <algorithm>
+#include <set>
+
+namespace rdb::codegen {
+
+using namespace llvm;
+
+namespace {
+
+constexpr unsigned kLabel = 1U << 31; // + instance: a label in a list of ordinals
+constexpr unsigned kNobody = 0;       // a write whose ordinal got lost
+
+// What came last, for 64 writes at a time, each looked at alone with the place: the entry, the write itself
+// or the place, as sets of writes for which that can be.
+struct Last {
+  uint64_t entry = 0;
+  uint64_t write = 0;
+  uint64_t place = 0;
+};
+
+struct Orders {
+  Last before_place;
+  Last before_write;
+};
+
+constexpr int kPlace = -1; // else the number of a write in its batch
+
+struct FlowBlock {
+  std::vector<int> steps;
+  std::vector<unsigned> successors;
+};
+
+Orders find_orders(const std::vector<FlowBlock>& blocks) {
+  Orders orders;
+  std::vector<Last> in(blocks.size());
+  std::vector<unsigned> work{0};
+  in[0].entry = ~0ULL;
+  auto add = [](Last& to, const Last& from, uint64_t which) {
+    Last before = to;
+    to.entry |= from.entry & which;
+    to.write |= from.write & which;
+    to.place |= from.place & which;
+    return before.entry != to.entry || before.write != to.write || before.place != to.place;
+  };
+  while (!work.empty()) {
+    unsigned index = work.back();
+    work.pop_back();
+    Last last = in[index];
+    for (int step : blocks[index].steps) {
+      if (step == kPlace) {
+        add(orders.before_place, last, ~0ULL);
+        last = {0, 0, ~0ULL};
+      } else {
+        uint64_t bit = 1ULL << static_cast<unsigned>(step);
+        add(orders.before_write, last, bit);
+        last.entry &= ~bit;
+        last.place &= ~bit;
+        last.write |= bit;
+      }
+    }
+    for (unsigned next : blocks[index].successors)
+      if (add(in[next], last, ~0ULL)) work.push_back(next);
+  }
+  return orders;
+}
+
+bool is_machine_write(const MachineInstr& instruction) {
+  if (instruction.isCall()) return true;
+  if (!instruction.mayStore() || instruction.getFlag(MachineInstr::FrameSetup)) return false;
+  // Spills and outgoing arguments are the compiler's own.
+  return instruction.memoperands_empty() ||
+         !all_of(instruction.memoperands(), [](const MachineMemOperand* operand) {
+           const PseudoSourceValue* source = operand->getPseudoValue();
+           return source && (source->isStack() || isa<FixedStackPseudoSourceValue>(source));
+         });
+}
+
+struct Range {
+  const Value* base;
+  int64_t offset;
+};
+
+Range range_of(const Value* pointer, const DataLayout& layout) {
+  APInt offset(layout.getIndexTypeSizeInBits(pointer->getType()), 0);
+  const Value* base = pointer->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true);
+  return {base, offset.getSExtValue()};
+}
+
+} // namespace
+
+void CodeOrder::record(Function& function) {
+  Skeleton& skeleton = skeletons_[&function];
+  const DataLayout& layout = function.getDataLayout();
+  std::map<const BasicBlock*, unsigned> numbers;
+  for (BasicBlock& block : function)
+    numbers.emplace(&block, static_cast<unsigned>(numbers.size()));
+  // Targets first: a stack slot is known by the line that it has now.
+  std::map<const Instruction*, Target> targets;
+  for (BasicBlock& block : function)
+    for (Instruction& instruction : block)
+      if (is_memory_write(instruction)) targets[&instruction] = target_of_write(instruction);
+  unsigned ordinal = kNobody;
+  for (BasicBlock& block : function) {
+    Block& out = skeleton.blocks.emplace_back();
+    for (BasicBlock* next : successors(&block))
+      out.successors.push_back(numbers[next]);
+    for (Instruction& instruction : block) {
+      for (DbgRecord& record : instruction.getDbgRecordRange())
+        if (auto* label = dyn_cast<DbgLabelRecord>(&record))
+          if (auto instance = parse_instance(label->getLabel()->getName()))
+            out.ordinals.push_back(kLabel + static_cast<unsigned>(*instance));
+      instruction.setDebugLoc(DILocation::get(function.getContext(), ++ordinal, 0, function.getSubprogram()));
+      auto target = targets.find(&instruction);
+      if (target == targets.end()) continue;
+      Write write{target->second};
+      if (const Value* pointer = written_pointer(instruction)) {
+        Range range = range_of(pointer, layout);
+        write.base = range.base;
+        write.offset = range.offset;
+        write.size = written_size(instruction);
+      }
+      out.ordinals.push_back(ordinal);
+      skeleton.writes[ordinal] = write;
+    }
+  }
+}
+
+std::vector<Target> CodeOrder::stale_at(const MachineInstr& label) const {
+  const MachineFunction& function = *label.getMF();
+  auto found = skeletons_.find(&function.getFunction());
+  if (found == skeletons_.end()) return {Target{}};
+  const Skeleton& skeleton = found->second;
+  const DataLayout& layout = function.getDataLayout();
+  unsigned place = kLabel + static_cast<unsigned>(*parse_instance(label.getDebugLabel()->getName()));
+
+  // 1. The machine code's writes, by ordinal.
+  std::map<const MachineBasicBlock*, unsigned> numbers;
+  for (const MachineBasicBlock& block : function)
+    numbers.emplace(&block, static_cast<unsigned>(numbers.size()));
+  std::vector<Block> blocks;
+  std::set<unsigned> present;
+  bool any_nobody = false;
+  struct Wide {
+    unsigned ordinal;
+    Range range;
+    uint64_t size;
+  };
+  std::vector<Wide> wide;
+  for (const MachineBasicBlock& block : function) {
+    Block& out = blocks.emplace_back();
+    for (const MachineBasicBlock* next : block.successors())
+      out.successors.push_back(numbers[next]);
+    for (const MachineInstr& instruction : block) {
+      if (instruction.isDebugLabel()) {
+        if (instruction.getDebugLabel() == label.getDebugLabel()) out.ordinals.push_back(place);
+        continue;
+      }
+      if (!is_machine_write(instruction)) continue;
+      const DILocation* at = instruction.getDebugLoc();
+      unsigned line = at ? at->getLine() : kNobody;
+      if (line != kNobody && !skeleton.writes.contains(line)) continue; // a load's call into the runtime
+      any_nobody |= line == kNobody;
+      present.insert(line);
+      out.ordinals.push_back(line);
+      for (const MachineMemOperand* operand : instruction.memoperands())
+        if (operand->isStore() && operand->getValue() && operand->getSize().hasValue() &&
+            !operand->getSize().isScalable()) {
+          Range range = range_of(operand->getValue(), layout);
+          range.offset += operand->getOffset();
+          wide.push_back({line, range, operand->getSize().getValue().getFixedValue()});
+        }
+    }
+  }
+
+  // 2. Each write of the skeleton against it, by batches.
+  std::vector<std::pair<unsigned, const Write*>> all;
+  for (const auto& [ordinal, write] : skeleton.writes)
+    all.emplace_back(ordinal, &write);
+  std::vector<Target> stale;
+  auto flow_of = [&](const std::vector<Block>& from, const std::multimap<unsigned, int>& numbers_of) {
+    std::vector<FlowBlock> flow;
+    flow.reserve(from.size());
+    for (const Block& block : from) {
+      FlowBlock& out = flow.emplace_back(FlowBlock{{}, block.successors});
+      for (unsigned ordinal : block.ordinals) {
+        if (ordinal == place) out.steps.push_back(kPlace);
+        auto [first, last] = numbers_of.equal_range(ordinal);
+        for (; first != last; ++first)
+          out.steps.push_back(first->second);
+      }
+    }
+    return flow;
+  };
+  for (size_t begin = 0; begin < all.size(); begin += 64) {
+    size_t count = std::min<size_t>(64, all.size() - begin);
+    std::multimap<unsigned, int> numbers_before;
+    for (size_t i = 0; i < count; ++i)
+      numbers_before.emplace(all[begin + i].first, static_cast<int>(i));
+    Orders expected = find_orders(flow_of(skeleton.blocks, numbers_before));
+    std::multimap<unsigned, int> numbers_after;
+    uint64_t found_again = 0;
+    for (size_t i = 0; i < count; ++i) {
+      auto [ordinal, write] = all[begin + i];
+      uint64_t bit = 1ULL << i;
+      unsigned stands_in = ordinal;
+      if (!present.contains(ordinal)) {
+        const Wide* cover = nullptr;
+        for (const Wide& other : wide)
+          if (write->base && other.range.base == write->base && write->size > 0 &&
+              other.range.offset <= write->offset &&
+              write->offset + static_cast<int64_t>(write->size) <=
+                  other.range.offset + static_cast<int64_t>(other.size))
+            cover = &other;
+        if (!cover && (expected.before_place.write & bit)) {
+          if (is_traced())
+            fmt::print(stderr, "rdb: {}: write {} is missing in the machine code of {}\n",
+                       label.getDebugLabel()->getName().str(), ordinal, function.getName().str());
+          stale.push_back(write->target);
+          continue;
+        }
+        if (!cover && !any_nobody) continue;
+        stands_in = cover ? cover->ordinal : kNobody;
+      }
+      numbers_after.emplace(stands_in, static_cast<int>(i));
+      found_again |= bit;
+    }
+    Orders actual = find_orders(flow_of(blocks, numbers_after));
+    // Ahead of the label, or behind it although it may have come before.
+    uint64_t ahead = (actual.before_place.entry & ~expected.before_place.entry) |
+                     (actual.before_place.write & ~expected.before_place.write) |
+                     (actual.before_place.place & ~expected.before_place.place);
+    uint64_t behind = expected.before_place.write & actual.before_write.place & ~expected.before_write.place;
+    for (size_t i = 0; i < count; ++i) {
+      if (((ahead | behind) & found_again & (1ULL << i)) == 0) continue;
+      if (is_traced())
+        fmt::print(stderr, "rdb: {}: write {} moved in {}\n", label.getDebugLabel()->getName().str(),
+                   all[begin + i].first, function.getName().str());
+      stale.push_back(all[begin + i].second->target);
+    }
+  }
+  return stale;
+}
+
+} // namespace rdb::codegen

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Code generation may move writes to memory across a label too. The order at the end of optimisation is kept,
+// with each instruction's ordinal as the line of its debug location, and compared with that of the machine
+// code: a write is in its place relative to a label if, looking at these two alone, nothing comes right
+// before the label that did not do so before, and the write does not follow the label where it did not.
+#pragma once
+
+#include "codegen-patch/memory_target.h"
+
+#include <map>
+#include <vector>
+
+namespace llvm {
+class Function;
+class MachineFunction;
+class MachineInstr;
+class Value;
+} // namespace llvm
+
+namespace rdb::codegen {
+
+class CodeOrder {
+public:
+  // Takes down the order of writes and labels (rdb.instance.N). Changes the lines of all instructions.
+  void record(llvm::Function& function);
+
+  // What may be stale at a label of the machine code.
+  std::vector<Target> stale_at(const llvm::MachineInstr& label) const;
+
+private:
+  struct Write {
+    Target target;
+    const llvm::Value* base = nullptr; // of a store: what it writes
+    int64_t offset = 0;
+    uint64_t size = 0;
+  };
+  struct Block {
+    std::vector<unsigned> ordinals; // of writes; labels as kLabel + instance
+    std::vector<unsigned> successors;
+  };
+  struct Skeleton {
+    std::vector<Block> blocks;
+    std::map<unsigned, Write> writes;
+  };
+  std::map<const llvm::Function*, Skeleton> skeletons_;
+};
+
+} // namespace rdb::codegen

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What an instruction that writes to memory may change, as far as staleness is concerned.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace llvm {
+class DISubprogram;
+class Instruction;
+class Value;
+} // namespace llvm
+
+namespace rdb::codegen {
+
+struct Target {
+  enum class Kind {
+    kVariable, // a local variable: the one whose stack slot has this ordinal
+    kGlobal,   // a global variable, by linkage name
+    kUnknown,  // anything that a pointer may lead to
+  };
+  Kind kind = Kind::kUnknown;
+  unsigned slot = 0;
+  const llvm::DISubprogram* scope = nullptr; // kVariable: the function whose slot it is
+  bool escapes = false;                      // kVariable: pointers to it exist
+  std::string global;
+};
+
+// May a pointer to this stack slot be kept somewhere?
+bool slot_escapes(const llvm::Value& address);
+
+// Does it write to memory that debug code could read? Markers, lifetimes and the like do not.
+bool is_memory_write(const llvm::Instruction& instruction);
+
+Target target_of_write(const llvm::Instruction& instruction);
+
+// The pointer through which a store or memory intrinsic writes, and how many bytes; null and 0 if not known.
+const llvm::Value* written_pointer(const llvm::Instruction& instruction);
+uint64_t written_size(const llvm::Instruction& instruction);
+
+} // namespace rdb::codegen

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Has memory, at a region's place in optimised code, the contents that the source says? The optimiser moves,
+// merges and deletes stores and calls, also across a debug label. So before optimisation each write to memory
+// gets a mark, a debug record right in front of it. Marks stay where the source says the write is, go with
+// code that cannot be reached, and are copied and inlined with it; where a write is, and whether it still is,
+// the write itself tells. After optimisation the two are compared on all paths to each label.
+#pragma once
+
+#include "codegen-patch/memory_target.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class DbgLabelRecord;
+class DIBuilder;
+class DISubprogram;
+class Function;
+} // namespace llvm
+
+namespace rdb::codegen {
+
+class WriteTags {
+public:
+  // Gives every instruction of the function its ordinal as the line of its debug location, and with
+  // `with_marks` every write to memory its mark.
+  enum class Marks { kWrites, kNone };
+  void record(llvm::Function& function, llvm::DISubprogram& subprogram, llvm::DIBuilder& builder,
+              Marks marks);
+
+  // What may be stale at the labels of a function, by label.
+  using StaleAt = std::map<const llvm::DbgLabelRecord*, std::vector<Target>>;
+  StaleAt find_stale(llvm::Function& function, const std::vector<llvm::DbgLabelRecord*>& labels) const;
+
+  // Did a function around the label call itself, and does so no more? Then its calls are turns of a loop, and
+  // a region stands for other turns than the source says.
+  bool lost_recursion(const llvm::Function& function, const llvm::DbgLabelRecord& label) const;
+
+  static bool is_mark(llvm::StringRef name);
+
+private:
+  friend class TagFlow;
+  struct Tag {
+    Target target;
+    bool is_call = false;
+    std::string callee;
+    bool has_code = false; // the callee is in this module
+    uint64_t size = 0;
+  };
+  std::vector<Tag> tags_;
+  std::map<std::pair<const llvm::DISubprogram*, unsigned>, unsigned> tag_at_; // by ordinal
+  std::map<const llvm::DISubprogram*, std::vector<unsigned>> self_calls_;     // ordinals
+};
+
+} // namespace rdb::codegen
