@@ -121,7 +121,10 @@ public:
         builder_.createLabel(subprogram, label_name(function), file_, mark.getDebugLoc().getLine(), 0, false,
                              std::nullopt, /*AlwaysPreserve=*/true);
     auto* record = new DbgLabelRecord(label, mark.getDebugLoc());
-    mark.getParent()->insertDbgRecordBefore(record, std::next(mark.getIterator()));
+    // Ahead of the mark of a write that is the very next instruction.
+    BasicBlock::iterator after = std::next(mark.getIterator());
+    after.setHeadBit(true);
+    mark.getParent()->insertDbgRecordBefore(record, after);
   }
 
   // One record per variable and function, shared by the regions that use it.
