@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rdb dump: what is in the logs of a recording, as text, one record a line.
 #include "rdbtool/base/error.h"
+#include "rdbtool/cli/chunk_picture.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/trace_text.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 
 namespace rdb::cli {
@@ -18,6 +21,7 @@ struct Options {
   uint64_t from = 0;
   uint64_t to = UINT64_MAX;
   std::string process;
+  std::string picture;
 };
 
 // What was read stands; why there is no more is said beside it.
@@ -61,9 +65,21 @@ void dump_files(const trace::TraceReader& trace) {
   }
 }
 
+void draw_picture(const trace::TraceReader& trace, const Options& options) {
+  std::string text = chunk_picture(trace, process_named(trace, options.process), {options.from, options.to});
+  std::FILE* file = std::fopen(options.picture.c_str(), "w");
+  bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file == nullptr || std::fclose(file) != 0 || !written)
+    user_error("dump: --picture {}: {}", options.picture, std::strerror(errno));
+}
+
 int dump(const Options& options) {
   trace::TraceReader trace(options.trace);
   if (options.from > options.to) user_error("dump: --from {} lies after --to {}", options.from, options.to);
+  if (!options.picture.empty()) {
+    draw_picture(trace, options);
+    return 0;
+  }
   if (options.files) dump_files(trace);
   bool inputs = options.inputs || !(options.chunks || options.files);
   if (!inputs && !options.chunks) return 0;
@@ -90,7 +106,11 @@ Action setup_dump(CLI::App& app) {
   app.add_option("TRACE", options->trace, "The recording; the latest one if none is given");
   app.add_flag("--inputs", options->inputs,
                "What entered the program (the default): time.ordinal, thread, kind, data");
-  app.add_flag("--chunks", options->chunks, "The turns of its threads: begin, end, thread, instructions");
+  auto* chunks =
+      app.add_flag("--chunks", options->chunks, "The turns of its threads: begin, end, thread, instructions");
+  app.add_option("--picture", options->picture,
+                 "With --chunks: draw them into this SVG file, one lane for each thread, instead of text")
+      ->needs(chunks);
   app.add_flag("--files", options->files, "The files it mapped: content, size, names");
   app.add_option("--from", options->from, "Only from this time on");
   app.add_option("--to", options->to, "Only up to this time");
