@@ -8,7 +8,9 @@
 #include "rdbtool/gdb/navigator.h"
 #include "rdbtool/gdb/server.h"
 
+#include <csignal>
 #include <filesystem>
+#include <unistd.h>
 
 namespace rdb::cli {
 namespace {
@@ -19,6 +21,7 @@ struct GdbOptions {
   std::string server;
   std::string gdb = "gdb";
   std::string process;
+  uint64_t memory = 1024;
   std::vector<std::string> modules;
   bool no_module = false;
 };
@@ -55,17 +58,33 @@ std::vector<std::string> source_settings(const Bundles& bundles) {
   return words;
 }
 
+// A server is ended by a signal; a Unix socket's file goes with it.
+std::string socket_file; // for the signal handler
+
+void remove_at_signal(const gdb::Listener& listener) {
+  if (!std::filesystem::is_socket(listener.address())) return;
+  socket_file = listener.address();
+  for (int number : {SIGINT, SIGTERM, SIGHUP})
+    signal(number, [](int received) {
+      unlink(socket_file.c_str());
+      _exit(128 + received);
+    });
+}
+
 int run(const GdbOptions& options, const std::vector<std::string>& arguments) {
   std::string program = options.no_module ? "" : trace::TraceReader(options.trace).metadata().program;
   auto bundles = std::make_shared<Bundles>(choose_bundles(options.modules, program));
   std::vector<std::string> words = source_settings(*bundles);
-  gdb::ReplayTarget target({options.trace, options.process, {}, add_regions(bundles)});
+  gdb::Snapshots::Limits snapshots;
+  snapshots.bytes = options.memory << 20;
+  gdb::ReplayTarget target({options.trace, options.process, snapshots, add_regions(bundles)});
   target.seek(gdb::Navigator(target).parse(options.at));
   if (options.server.empty()) {
     words.insert(words.end(), arguments.begin(), arguments.end());
     return run_gdb(target, options.gdb, words);
   }
   gdb::Listener listener(options.server);
+  remove_at_signal(listener);
   say(fmt::format("rdb: serving {}; in gdb: target remote {}", target.trace().path(), listener.address()));
   gdb::serve(listener, target, gdb::Serve::until_stopped, say);
   return 0;
@@ -85,6 +104,9 @@ Action setup_gdb(CLI::App& app) {
   app.add_flag("--no-module", options->no_module, "Do not look for a bundle beside the program");
   app.add_option("--server", options->server,
                  "Only serve: on a Unix socket at this path, or a port of the loopback interface");
+  app.add_option("--memory", options->memory,
+                 "MiB of memory for snapshots, from which going back begins (1024)")
+      ->check(CLI::Range(1, 1 << 24));
   app.add_option("--gdb", options->gdb, "The gdb to start");
   app.allow_extras();
   app.footer("Words behind -- are gdb's own:\n  rdb gdb\n  rdb gdb --at end prog-3 -- -batch -ex bt\n"

@@ -2,6 +2,7 @@
 // rdb print: a print statement added to a run that is already over. Compiles a region for it, replays the
 // recording with that in a process of its own, and shows what it printed as it comes.
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/exec_words.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/debug/print_build.h"
 #include "rdbtool/guest/self.h"
@@ -196,11 +197,7 @@ int replay(const std::vector<std::string>& words, Printer& printer) {
   pid_t child = fork();
   if (child == 0) {
     dup2(ends[1], STDOUT_FILENO);
-    std::vector<char*> argv;
-    argv.reserve(words.size() + 1);
-    for (const std::string& word : words)
-      argv.push_back(const_cast<char*>(word.c_str()));
-    argv.push_back(nullptr);
+    std::vector<char*> argv = exec_words(words);
     execv("/proc/self/exe", argv.data());
     _exit(kExitFailure);
   }

@@ -2,6 +2,7 @@
 #include "rdbtool/cli/gdb_process.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/exec_words.h"
 #include "rdbtool/gdb/server.h"
 #include "rdbtool/gdb/sysroot.h"
 #include "rdbtool/guest/self.h"
@@ -45,11 +46,7 @@ std::string script_path() {
 }
 
 pid_t start_gdb(const std::vector<std::string>& words) {
-  std::vector<char*> argv;
-  argv.reserve(words.size() + 1);
-  for (const std::string& word : words)
-    argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
+  std::vector<char*> argv = exec_words(words);
   pid_t child = fork();
   if (child == 0) {
     execvp(argv[0], argv.data());

@@ -2,6 +2,7 @@
 #include "rdbtool/debug/print_build.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/exec_words.h"
 #include "rdbtool/debug/bundle.h"
 
 #include <algorithm>
@@ -27,11 +28,7 @@ std::string read_file(const std::string& path) {
 
 // Runs a command in a folder; what it prints goes to a file. Its exit status.
 int run_in(const std::string& directory, const std::vector<std::string>& words, const std::string& log) {
-  std::vector<char*> argv;
-  argv.reserve(words.size() + 1);
-  for (const std::string& word : words)
-    argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
+  std::vector<char*> argv = exec_words(words);
   pid_t child = fork();
   if (child == 0) {
     int fd = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

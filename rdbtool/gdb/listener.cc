@@ -34,6 +34,20 @@ Listener::~Listener() {
   if (!path_.empty()) unlink(path_.c_str());
 }
 
+namespace {
+// A server that was killed leaves its socket's file behind: nobody answers there any more.
+bool remove_if_abandoned(const sockaddr_un& name) {
+  struct stat info{};
+  if (lstat(name.sun_path, &info) != 0 || !S_ISSOCK(info.st_mode)) return false;
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  bool refused =
+      connect(fd, reinterpret_cast<const sockaddr*>(&name), sizeof name) < 0 && errno == ECONNREFUSED;
+  close(fd);
+  return refused && unlink(name.sun_path) == 0;
+}
+} // namespace
+
 void Listener::listen_unix(const std::string& path) {
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
@@ -45,6 +59,10 @@ void Listener::listen_unix(const std::string& path) {
   mode_t before = umask(0177);
   int failed = bind(fd_, reinterpret_cast<sockaddr*>(&name), sizeof name);
   int error = errno;
+  if (failed && error == EADDRINUSE && remove_if_abandoned(name)) {
+    failed = bind(fd_, reinterpret_cast<sockaddr*>(&name), sizeof name);
+    error = errno;
+  }
   umask(before);
   if (failed || listen(fd_, 4)) {
     if (!failed) error = errno;

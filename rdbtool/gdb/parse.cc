@@ -27,10 +27,16 @@ std::optional<ThreadRef> parse_thread(TextCursor& text) {
   return ThreadRef{ThreadRef::Kind::one, ThreadId(static_cast<int32_t>(*id))};
 }
 
-std::optional<ThreadId> parse_thread_id(TextCursor& text) {
+// One thread, not all of them.
+std::optional<ThreadId> parse_one_thread(TextCursor& text) {
   auto ref = parse_thread(text);
-  if (!ref || ref->kind != ThreadRef::Kind::one || !text.at_end()) return std::nullopt;
+  if (!ref || ref->kind != ThreadRef::Kind::one) return std::nullopt;
   return ref->id;
+}
+
+std::optional<ThreadId> parse_thread_id(TextCursor& text) {
+  auto thread = parse_one_thread(text);
+  return text.at_end() ? thread : std::nullopt;
 }
 
 Bytes to_bytes(std::string_view text) {
@@ -72,7 +78,7 @@ Request parse_thread_description(TextCursor& text) {
 }
 
 Request parse_thread_local_address(TextCursor& text) {
-  auto thread = parse_thread_id(text);
+  auto thread = parse_one_thread(text);
   if (!thread || !text.eat(',')) return Malformed{};
   auto offset = text.hex();
   if (!offset || !text.eat(',')) return Malformed{};

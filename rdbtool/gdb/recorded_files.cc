@@ -6,6 +6,8 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace rdb::gdb {
 
@@ -39,12 +41,31 @@ struct TextFile : RecordedFile {
   }
 };
 
+struct StoredFile : RecordedFile {
+  int fd;
+  explicit StoredFile(int f) : fd(f) {}
+  ~StoredFile() override { close(fd); }
+  uint64_t size() const override {
+    struct stat info{};
+    fstat(fd, &info);
+    return static_cast<uint64_t>(info.st_size);
+  }
+  size_t read(uint64_t offset, std::span<std::byte> to) override {
+    ssize_t count = pread(fd, to.data(), to.size(), static_cast<off_t>(offset));
+    return count < 0 ? 0 : static_cast<size_t>(count);
+  }
+};
+
 void put_big_endian(Bytes& out, uint64_t value, size_t size) {
   for (size_t i = size; i-- > 0;)
     out.push_back(static_cast<std::byte>(value >> (8 * i)));
 }
 
 } // namespace
+
+std::unique_ptr<RecordedFile> file_of(int fd) {
+  return std::make_unique<StoredFile>(fd);
+}
 
 std::string maps_text(const std::vector<Mapping>& mappings) {
   std::string text;

@@ -31,6 +31,9 @@ private:
   uint64_t next_ = 1;
 };
 
+// The file behind a descriptor, which it closes at its end.
+std::unique_ptr<RecordedFile> file_of(int fd);
+
 // /proc/PID/maps, as the kernel would show it.
 std::string maps_text(const std::vector<Mapping>& mappings);
 

@@ -65,6 +65,11 @@ void ReplayAgent::set_stops(const StopPoints& stops) {
   watching_ = !stops.watchpoints.empty();
 }
 
+bool ReplayAgent::in_call(ThreadId id) {
+  const guest::Thread* thread = replayer_.find_thread(id);
+  return thread != nullptr && thread->at_call;
+}
+
 uint64_t ReplayAgent::pc_of(ThreadId id) {
   const guest::Thread* thread = replayer_.find_thread(id);
   bool loaded = thread == nullptr || thread == replayer_.loaded();
@@ -196,6 +201,8 @@ Advanced ReplayAgent::advance(const Advance& request) {
   };
 
   bool looked_at_breakpoint = false;
+  // A step of a system call ends when its result is there, as on a live program.
+  bool waits_for_result = request.step && in_call(*request.step);
   if (request.last_stop && !at_limit(request.limit)) take(arrival(stops), here());
   for (;;) {
     if (at_limit(request.limit)) return finish(Advanced::Kind::limit);
@@ -203,7 +210,10 @@ Advanced ReplayAgent::advance(const Advance& request) {
     if (before == show_from_) take_debug_output();
     std::optional<Stop> touched;
     std::optional<ThreadId> ran; // the thread that executed something
+    bool handler = false;        // the thread that is stepped comes to a signal's handler
     if (pending_) {
+      handler = pending_->kind() == trace::InputKind::kSignal && request.step == pending_->thread &&
+                pending_->as<trace::SignalInput>().action == trace::SignalAction::kHandler;
       touched = pending_input_touches(stops);
       apply_pending();
     } else if (ended_) {
@@ -240,12 +250,14 @@ Advanced ReplayAgent::advance(const Advance& request) {
     if (stepped && request.last_stop) take(Stop{StopKind::step, *ran, 0, {}, {}}, {time_ - 1, UINT32_MAX});
     if (touched && take(touched, request.last_stop ? before : here())) return finish(Advanced::Kind::stop);
     if (!at_end && take(arrival(stops), here())) return finish(Advanced::Kind::stop);
-    if (stepped && !request.last_stop) {
-      uint64_t pc = pc_of(*ran);
-      bool in_range = pc >= request.range_begin.value && pc < request.range_end.value;
-      if (!in_range && take(Stop{StopKind::step, *ran, 0, {}, {}}, here()))
-        return finish(Advanced::Kind::stop);
-    }
+    if (!request.step || request.last_stop) continue;
+    bool moved = stepped || handler || waits_for_result;
+    waits_for_result = moved && in_call(*request.step);
+    if (!moved || waits_for_result || replayer_.find_thread(*request.step) == nullptr) continue;
+    uint64_t pc = pc_of(*request.step);
+    bool in_range = pc >= request.range_begin.value && pc < request.range_end.value;
+    if (!in_range && take(Stop{StopKind::step, *request.step, 0, {}, {}}, here()))
+      return finish(Advanced::Kind::stop);
   }
 }
 

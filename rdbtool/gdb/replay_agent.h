@@ -44,6 +44,7 @@ private:
   bool at_limit(Position limit) const;
   void set_stops(const StopPoints& stops);
   void after_instructions(ThreadId ran);
+  bool in_call(ThreadId thread);
   uint64_t pc_of(ThreadId thread);
   void settle();
   void apply_pending();

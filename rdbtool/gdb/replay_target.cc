@@ -3,6 +3,7 @@
 #include "rdbtool/gdb/replay_target.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/gdb/recorded_files.h"
 #include "rdbtool/gdb/replay_agent.h"
 
 #include <algorithm>
@@ -12,27 +13,11 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace rdb::gdb {
 
 namespace {
-
-struct StoredFile : RecordedFile {
-  int fd;
-  explicit StoredFile(int f) : fd(f) {}
-  ~StoredFile() override { close(fd); }
-  uint64_t size() const override {
-    struct stat info{};
-    fstat(fd, &info);
-    return static_cast<uint64_t>(info.st_size);
-  }
-  size_t read(uint64_t offset, std::span<std::byte> to) override {
-    ssize_t count = pread(fd, to.data(), to.size(), static_cast<off_t>(offset));
-    return count < 0 ? 0 : static_cast<size_t>(count);
-  }
-};
 
 const trace::ProcessInfo& choose_process(const trace::TraceReader& trace, const std::string& name) {
   const auto& processes = trace.processes();
@@ -200,7 +185,7 @@ std::unique_ptr<RecordedFile> ReplayTarget::open_file(const std::string& path) {
     if (realpath(path.c_str(), real)) found = files_.find(real);
   }
   if (found == files_.end()) return nullptr;
-  return std::make_unique<StoredFile>(trace_.files().open(found->second));
+  return file_of(trace_.files().open(found->second));
 }
 
 void ReplayTarget::begin_diversion() {

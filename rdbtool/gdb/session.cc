@@ -7,6 +7,7 @@
 #include "rdbtool/gdb/register_file.h"
 #include "rdbtool/gdb/signal_numbers.h"
 #include "rdbtool/gdb/text_cursor.h"
+#include "rdbtool/gdb/xml.h"
 
 #include <algorithm>
 
@@ -23,30 +24,10 @@ std::string error_reply(const std::string& text) {
   return "E.rdb: " + text;
 }
 
-// gdb shows this in the middle of a message of its own.
-std::string xml_escaped(const std::string& text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e)
-      out += '?';
-    else
-      out += c;
-  }
-  return out;
-}
-
 } // namespace
 
 Session::Session(Target& target, Navigator& navigator, std::function<void(const std::string&)> say)
-    : target_(target), navigator_(navigator), say_(std::move(say)), files_(target) {
+    : target_(target), navigator_(navigator), say_(std::move(say)), files_(target), libraries_(target) {
   last_stop_ = {StopKind::sought, target.current_thread(), 0, {}, {}};
 }
 
@@ -93,7 +74,7 @@ std::string Session::answer(const request::Supported& request) {
   return fmt::format("PacketSize={:x};QStartNoAckMode+;multiprocess+;swbreak+;hwbreak+;vContSupported+;"
                      "ReverseStep+;ReverseContinue+;ConditionalBreakpoints+;QPassSignals+;QCatchSyscalls+;"
                      "qXfer:features:read+;qXfer:auxv:read+;qXfer:threads:read+;qXfer:exec-file:read+;"
-                     "qXfer:siginfo:read+;qXfer:siginfo:write+;qXfer:libraries-svr4:read-;"
+                     "qXfer:siginfo:read+;qXfer:siginfo:write+;qXfer:libraries-svr4:read+;"
                      "qXfer:memory-map:read-;QNonStop-",
                      kMaxPacket);
 }
@@ -131,12 +112,17 @@ std::string Session::answer(const request::ThreadLocalAddress& request) {
     return value;
   };
   if (!target_.has_thread(request.thread)) return kNoSuchThread;
-  if (!module_number_place_)
-    return "E.rdb: the program's C library does not say where its threads' variables are";
-  auto layout = read(*module_number_place_, std::array<uint32_t, 3>{}); // bits, count, offset
-  uint64_t module = request.link_map.value ? read(request.link_map + layout[2], uint64_t{0}) : 1;
+  uint64_t module = 1; // the program itself, if it has any
+  if (request.link_map.value) {
+    if (!module_number_place_)
+      return "E.rdb: the program's C library does not say where its threads' variables are";
+    auto layout = read(*module_number_place_, std::array<uint32_t, 3>{}); // bits, count, offset
+    module = read(request.link_map + layout[2], uint64_t{0});
+  }
   GuestAddr table(read(GuestAddr(target_.registers(request.thread).fs_base + kTableOffset), uint64_t{0}));
-  uint64_t block = read(table + module * kEntrySize, uint64_t{0});
+  auto entries = read(GuestAddr(table.value - kEntrySize), uint64_t{0});
+  if (!readable || module == 0 || module > entries) return kFault;
+  auto block = read(table + module * kEntrySize, uint64_t{0});
   if (!readable || block == 0) return kFault;
   if (block == kNotMadeYet) return "E.rdb: this thread has not used the library's variables yet";
   return fmt::format("{:x}", block + request.offset);
@@ -211,7 +197,9 @@ std::string Session::answer(const request::WriteRegister& request) {
 
 std::string Session::answer(const request::ReadMemory& request) {
   Bytes data(request.size);
-  data.resize(target_.read_memory(request.address, data));
+  size_t size = target_.read_memory(request.address, data);
+  if (size == 0) size = libraries_.read_code(request.address, data);
+  data.resize(size);
   if (data.empty() && request.size > 0) return kFault;
   return to_hex(data);
 }
@@ -303,6 +291,7 @@ std::string Session::answer(const request::Transfer& request) {
     return transfer_text(request, target_description());
   if (request.object == "auxv") return transfer_text(request, text_of(target_.auxv()));
   if (request.object == "threads") return transfer_text(request, threads_xml());
+  if (request.object == "libraries-svr4") return transfer_text(request, libraries_.xml());
   if (request.object == "exec-file") return transfer_text(request, target_.executable());
   return "";
 }

@@ -8,6 +8,7 @@
 // seek. All other writes are refused.
 #pragma once
 
+#include "rdbtool/gdb/library_list.h"
 #include "rdbtool/gdb/navigator.h"
 #include "rdbtool/gdb/recorded_files.h"
 #include "rdbtool/gdb/request.h"
@@ -113,6 +114,7 @@ private:
   Navigator& navigator_;
   std::function<void(const std::string&)> say_;
   RecordedFiles files_;
+  LibraryList libraries_;
   InterruptSource* interrupt_ = nullptr;
   const Emit* emit_ = nullptr;
   Answer pending_; // the one being made

@@ -4,7 +4,9 @@
 
 #include "rdbtool/base/error.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -61,16 +63,22 @@ ReplayProcess ReplayProcess::fork_copy() {
   return copy;
 }
 
-uint64_t ReplayProcess::private_bytes() const {
+ReplayProcess::Memory ReplayProcess::memory() const {
+  Memory memory;
   std::string path = fmt::format("/proc/{}/smaps_rollup", pid_);
   FILE* file = fopen(path.c_str(), "re");
-  if (!file) return 0;
+  if (!file) return memory;
   char line[256];
-  unsigned long long kilobytes = 0;
-  while (fgets(line, sizeof line, file))
-    if (sscanf(line, "Private_Dirty: %llu kB", &kilobytes) == 1) break;
+  auto take = [&line](std::string_view name, uint64_t& bytes) {
+    if (std::string_view(line).starts_with(name))
+      bytes = std::strtoull(line + name.size(), nullptr, 10) * 1024;
+  };
+  while (fgets(line, sizeof line, file)) {
+    take("Pss_Anon:", memory.share);
+    take("Anonymous:", memory.all);
+  }
   fclose(file);
-  return kilobytes * 1024;
+  return memory;
 }
 
 void Snapshots::set_first(Position position, ReplayProcess process) {
@@ -81,9 +89,9 @@ void Snapshots::add(Position position, ReplayProcess& process) {
   if (kept_.contains(position)) return;
   Clock::time_point start = Clock::now();
   kept_.insert_or_assign(position, process.fork_copy());
+  thin(process);
   last_ = Clock::now();
   cost_ = last_ - start;
-  thin();
 }
 
 void Snapshots::add_if_due(Position position, ReplayProcess& process) {
@@ -93,12 +101,15 @@ void Snapshots::add_if_due(Position position, ReplayProcess& process) {
   if (passed >= kShortest && passed >= 20 * cost_) add(position, process);
 }
 
-// Drops the one whose absence makes the shortest stretch to replay, until few enough are left.
-void Snapshots::thin() {
+// Drops the one whose absence makes the shortest stretch to replay, until few enough are left. What they cost
+// is what all of them have beyond the memory of the process that goes on.
+void Snapshots::thin(const ReplayProcess& process) {
   for (;;) {
-    uint64_t bytes = 0;
-    for (const auto& [position, process] : kept_)
-      bytes += process.private_bytes();
+    ReplayProcess::Memory used = process.memory();
+    uint64_t bytes = used.share;
+    for (const auto& [position, kept] : kept_)
+      bytes += kept.memory().share;
+    bytes -= std::min(bytes, used.all);
     if (kept_.size() <= 2 || (kept_.size() <= limits_.count && bytes <= limits_.bytes)) return;
     auto cheapest = kept_.end();
     uint64_t shortest = UINT64_MAX;

@@ -27,8 +27,11 @@ public:
   Advanced advance(const Advance& request);
   // A copy of it, in the same state.
   ReplayProcess fork_copy();
-  // Memory that only it has.
-  uint64_t private_bytes() const;
+  // Memory beside the files that it maps, in bytes. Of what copies of it have too, it has a share.
+  struct Memory {
+    uint64_t share = 0, all = 0;
+  };
+  Memory memory() const;
 
 private:
   int fd_ = -1;
@@ -58,7 +61,7 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
-  void thin();
+  void thin(const ReplayProcess& process);
 
   Limits limits_;
   std::map<Position, ReplayProcess> kept_;

@@ -109,8 +109,9 @@ public:
 
 struct RunRequest {
   Direction direction = Direction::forward;
-  // If set: stop as soon as this thread has executed one instruction (or had its last one undone). The other
-  // threads run as they did when recorded.
+  // If set: stop as soon as this thread has executed one instruction (or had its last one undone). A system
+  // call is executed when its result is there, and the start of a signal's handler is a step of its own. The
+  // other threads run as they did when recorded.
   std::optional<ThreadId> step;
   // Going forwards, go on stepping while the thread's next instruction is in this range.
   GuestAddr range_begin, range_end;

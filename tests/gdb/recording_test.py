@@ -4,32 +4,9 @@ import os
 import random
 import re
 import sys
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from remote import Remote, ServedTestCase, answers_of, batch, harness, walk
-
-
-class RecordingTestCase(ServedTestCase):
-    target = "gdb_steps"
-    status = 7
-
-    def setUp(self):
-        super().setUp()
-        self.program = harness.target(self.target)
-        self.rdb("record", self.program, status=self.status)
-
-    def answers(self, *commands, options=(), timeout=120):
-        """What `rdb gdb` prints, as a list: one text for each of gdb's commands."""
-        return answers_of(self.all_output([harness.rdb(), "gdb", *options, "--", *batch(*commands)], timeout))
-
-    def serve(self, *options):
-        self.start([harness.rdb(), "gdb", "--server", self.path("s"), *options])
-        deadline = time.monotonic() + 60
-        while not os.path.exists(self.path("s")):
-            self.assertLess(time.monotonic(), deadline, self.server_log())
-            time.sleep(0.02)
-        self.address = self.path("s")
+from remote import RecordingTestCase, Remote, ServedTestCase, harness, walk
 
 
 class Commands(RecordingTestCase):
@@ -58,6 +35,29 @@ class Commands(RecordingTestCase):
         self.assert_in_order(out[6], "Old value = 1", "New value = 0")
         self.assertIn("Value = 1.5", out[9])
         self.assert_in_order(out[13], "Old value = 34", "New value = 3", "last")
+
+    def test_other_kinds_of_points(self):
+        out = self.answers("hbreak add if a == 2", "continue", "until", "advance gdb_steps.c:37", "tbreak add",
+                           "continue", "awatch origin.x", "continue", "continue", "reverse-continue",
+                           "reverse-continue", "delete", "catch signal", "break vectors", "continue", "stepi 3",
+                           "info registers ymm0", "info all-registers ymm15", timeout=300)
+        self.assertIn("add (a=2, b=1)", out[1])
+        self.assertIn("return a + b", out[2])
+        self.assertIn("main (argc=1", out[3])  # the function returned first
+        self.assertIn("Temporary breakpoint 2, add (a=3, b=3)", out[5])
+        self.assert_in_order(out[7], "Old value = 3", "New value = 34")
+        self.assertIn("No more reverse-execution history", out[8])
+        self.assert_in_order(out[9], "Old value = 34", "New value = 3")
+        self.assertIn("v4_double = {", out[16])
+        self.assertIn("v4_double = {", out[17])
+
+    def test_a_step_over_a_system_call_ends_behind_it(self):
+        out = self.answers("catch syscall write", "continue", "continue", "delete", "reverse-stepi", "x/i $pc", "stepi",
+                           "print $rax", "when", "reverse-stepi", "print (int)$rax")
+        self.assertIn("syscall", out[5])
+        self.assertIn("= 4", out[7])
+        self.assertRegex(out[8], r"At \d+, ")
+        self.assertIn("= 1", out[10])
 
     def test_positions(self):
         out = self.answers("tbreak factorial", "continue", "bookmark deep", "checkpoint here", "goto start", "when",
@@ -138,8 +138,12 @@ class Questions(RecordingTestCase):
         self.assertEqual([line.split()[-1] for line in lines], ["9", "7", "5", "3"])
         lines = self.lines("history", "origin", "--at", "vectors")
         self.assertTrue(lines[0].endswith("{x = 3, y = 4}"), lines)
-        lines = self.lines("history", "nothing", "--at", "vectors")
-        self.assertTrue(lines[0].endswith('<No symbol "nothing" in current context.>'), lines)
+        lines = self.lines("history", "*(int*)0", "--at", "vectors")
+        self.assertTrue(lines[0].endswith("<Cannot access memory at address 0x0>"), lines)
+        for expression, message in (("nothing", 'No symbol "nothing" in current context.'),
+                                    ("n +", "A syntax error in expression, near `'.")):
+            result = self.rdb("history", expression, "--at", "factorial")
+            self.assertEqual((result.status, result.out, result.err), (2, "", f"rdb: {message}\n"))
         for place in ("gdb_steps.c:9999", "exit_never"):
             result = self.rdb("history", "counter", "--at", place)
             self.assertEqual(result.status, 2, result)
@@ -159,9 +163,16 @@ class Questions(RecordingTestCase):
         result = self.rdb("last-write", "scale", "--at", time)
         self.assertEqual(result.status, 2, result)
         self.assertRegex(result.err, r"^rdb: nothing wrote to the 8 bytes at 0x\w+ before this position\n$")
-        result = self.rdb("last-write", "3 + 4 == 7 ? 1.5 : 2.5")
-        self.assertEqual(result.status, 2, result)
-        self.assertIn("is not in memory here", result.err)
+        lines = self.lines("last-write", "&counter", "--at", time)
+        self.assertIn("&counter: 3 -> 6", lines[0])
+        for expression in ("3 + 4 == 7 ? 1.5 : 2.5", "$rax", "counter + 1"):
+            result = self.rdb("last-write", expression)
+            self.assertEqual(result.status, 2, result)
+            self.assertEqual(result.err, f"rdb: {expression} is not in memory here: give something that has an address\n")
+        for expression, message in (("nothing", "No symbol"), ("counter +", "syntax error")):
+            result = self.rdb("last-write", expression)
+            self.assertEqual((result.status, result.out), (2, ""), result)
+            self.assertRegex(result.err, f"^rdb: .*{message}.*\n$")
 
     def test_going_to_a_write_in_gdb(self):
         out = self.answers("goto end", "last-write counter", "print counter", "stepi", "print counter",
@@ -172,6 +183,18 @@ class Questions(RecordingTestCase):
         self.assertIn("add (a=4, b=6)", out[5])
         self.assertIn("add (a=3, b=3)", out[6])
         self.assertIn("= 3", out[7])
+
+
+class QuestionsAboutOptimisedCode(RecordingTestCase):
+    target = "gdb_steps_o2"
+
+    def test_values_that_are_not_there(self):
+        result = self.rdb("history", "a", "--at", "add", status=0)
+        self.assertEqual([line.split()[-1] for line in result.out.splitlines()], ["0", "1", "2", "3", "4"], result)
+        # An argument in a register has no address that could have been written to.
+        result = self.rdb("last-write", "a", "--at", "gdb_steps.c:22")
+        self.assertEqual(result.status, 2, result)
+        self.assertRegex(result.err, "^rdb: a is (not in memory|optimised out) here.*\n$")
 
 
 class Threads(RecordingTestCase):
@@ -194,6 +217,20 @@ class Threads(RecordingTestCase):
         self.assertIn("{20, 20}", out[13])
         self.assertIn("No more reverse-execution history", out[17])
         self.assertEqual(out[18].count("Thread "), 1)
+
+    def test_variables_of_threads(self):
+        out = self.answers("break gdb_threads.c:10 if count == &counts[1]", "continue", "print mine", "print *mine",
+                           "print errno", "thread apply all print mine", "next", "next", "print *mine", "watch *mine",
+                           "continue", "delete", "goto start", "print mine", "goto end", "print mine")
+        self.assertIn("<counts+8>", out[2])
+        self.assertIn("= 0", out[3])
+        self.assertIn("= 0", out[4])
+        self.assertIn("<counts+8>", out[5])
+        self.assertIn("(long *) 0x0", out[5])
+        self.assertIn("= 1", out[8])
+        self.assert_in_order(out[10], "Old value = 1", "New value = 2")
+        self.assertIn("Cannot ", out[13])
+        self.assertIn("(long *) 0x0", out[15])
 
     def test_a_thread_is_stepped_as_it_was_recorded(self):
         out = self.answers("break work if which == &counts[1]", "continue", "next", "next", "next", "print counts[1]",

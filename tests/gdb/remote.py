@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A debugger's side of the remote protocol, packet by packet, and a real gdb in batch mode."""
 import os
+import pty
 import re
+import select
 import socket
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness
@@ -131,6 +134,47 @@ def walk(test, remote, rng, entry, counter, rounds, moves):
     return states
 
 
+class Terminal:
+    """A program on a terminal of its own, as a user has it in front of him."""
+
+    def __init__(self, argv, env, cwd):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(cwd)
+            os.execve(argv[0], argv, env)
+        self.text = ""
+
+    def expect(self, wanted, timeout=100):
+        """Reads until the text appears; what came before it, and the text."""
+        if not self.shows(wanted, timeout):
+            raise AssertionError(f"no {wanted!r} in\n{self.text}")
+        end = self.text.index(wanted) + len(wanted)
+        shown, self.text = self.text[:end], self.text[end:]
+        return shown
+
+    def shows(self, wanted, timeout):
+        """Whether the text appears within that time."""
+        deadline = time.monotonic() + timeout
+        while wanted not in self.text:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.fd], [], [], left)[0]:
+                return False
+            self.text += os.read(self.fd, 65536).decode(errors="replace").replace("\r", "")
+        return True
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def ask(self, command):
+        """What a command shows, up to the next prompt."""
+        self.type(command + "\n")
+        return self.expect("(gdb) ")
+
+    def close(self):
+        os.close(self.fd)
+        os.waitpid(self.pid, 0)
+
+
 class ServedTestCase(harness.TestCase):
     """Serves something and drives gdb against it. Subclasses define start_server()."""
 
@@ -174,3 +218,28 @@ class ServedTestCase(harness.TestCase):
             found = text.find(part, place)
             self.assertGreaterEqual(found, 0, f"no {part!r} after the others in\n{text}")
             place = found + len(part)
+
+
+class RecordingTestCase(ServedTestCase):
+    """Records a target and debugs the recording."""
+    target = "gdb_steps"
+    arguments = ()
+    status = 7
+
+    def setUp(self):
+        super().setUp()
+        self.program = harness.target(self.target)
+        self.rdb("record", "--", self.program, *self.arguments, status=self.status)
+
+    def answers(self, *commands, options=(), timeout=120):
+        """What `rdb gdb` prints, as a list: one text for each of gdb's commands."""
+        return answers_of(self.all_output([harness.rdb(), "gdb", *options, "--", *batch(*commands)], timeout))
+
+    def serve(self, *options):
+        """Starts a server on a socket; waits until it is there."""
+        self.address = self.path("s")
+        self.start([harness.rdb(), "gdb", "--server", self.address, *options])
+        deadline = time.monotonic() + 60
+        while not os.path.exists(self.address):
+            self.assertLess(time.monotonic(), deadline, self.server_log())
+            time.sleep(0.02)

@@ -5,6 +5,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/gdb/agent_expression.h"
+#include "rdbtool/gdb/recorded_files.h"
 #include "rdbtool/gdb/register_file.h"
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,21 +32,6 @@ struct Condition : AgentContext {
   }
   bool read(GuestAddr from, std::span<std::byte> to) override {
     return target.read_memory(from, to) == to.size();
-  }
-};
-
-struct DiskFile : RecordedFile {
-  int fd;
-  explicit DiskFile(int f) : fd(f) {}
-  ~DiskFile() override { close(fd); }
-  uint64_t size() const override {
-    struct stat info{};
-    fstat(fd, &info);
-    return static_cast<uint64_t>(info.st_size);
-  }
-  size_t read(uint64_t offset, std::span<std::byte> to) override {
-    ssize_t count = pread(fd, to.data(), to.size(), static_cast<off_t>(offset));
-    return count < 0 ? 0 : static_cast<size_t>(count);
   }
 };
 
@@ -130,7 +115,9 @@ Stop SteppedTarget::run_forward(const RunRequest& request, const StopPoints& sto
     forward();
     if (auto stop = watchpoint(stops, step)) return *stop;
     if (auto stop = arrival(stops)) return *stop;
-    if (request.step == step.thread && step.instruction) {
+    // Out of a call, or into a handler: inputs of the thread itself are steps too.
+    if (request.step == step.thread && has_thread(step.thread) &&
+        run_.states[now_].event != Event::syscall_entry) {
       uint64_t pc = registers(step.thread).rip;
       if (pc < request.range_begin.value || pc >= request.range_end.value)
         return {StopKind::step, step.thread, 0, {}, {}};
@@ -219,7 +206,7 @@ std::unique_ptr<RecordedFile> SteppedTarget::open_file(const std::string& path) 
   if (!realpath(path.c_str(), real)) return nullptr;
   bool mapped = std::ranges::find(run_.mappings, real, &Mapping::path) != run_.mappings.end();
   int fd = mapped ? open(path.c_str(), O_RDONLY | O_CLOEXEC) : -1;
-  return fd < 0 ? nullptr : std::make_unique<DiskFile>(fd);
+  return fd < 0 ? nullptr : file_of(fd);
 }
 
 void SteppedTarget::begin_diversion() {

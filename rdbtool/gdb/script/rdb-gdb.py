@@ -79,12 +79,22 @@ Moves("restart", "restart N: go to checkpoint N.")
 
 
 def place_of(expression):
-    """The address and the type of what an expression names; a plain number is the address of eight bytes."""
+    """The address and the type of what an expression names, or of what a pointer that is computed leads to; a plain
+    number is the address of eight bytes."""
+    word = gdb.lookup_type("unsigned long")
+    if re.fullmatch(r"0x[0-9a-f]+|[0-9]+", expression.strip(), re.IGNORECASE):
+        return int(expression, 0), word
     value = gdb.parse_and_eval(expression)
-    if value.address is not None:
-        return int(value.address), value.type
-    if value.type.strip_typedefs().code in (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_PTR):
-        return int(value), gdb.lookup_type("unsigned long")
+    if value.is_optimized_out:
+        raise gdb.GdbError(f"rdb: {expression} is optimised out here")
+    try:
+        place = gdb.parse_and_eval(f"&({expression})")
+        return int(place), value.type
+    except gdb.error as error:
+        computed = "register" not in str(error)
+    if computed and value.type.strip_typedefs().code == gdb.TYPE_CODE_PTR:
+        pointed = value.type.strip_typedefs().target()
+        return int(value), pointed if pointed.sizeof > 1 else word
     raise gdb.GdbError(f"rdb: {expression} is not in memory here: give something that has an address")
 
 
@@ -103,7 +113,7 @@ class LastWrite(gdb.Command):
 
     def invoke(self, argument, from_tty):
         address, value_type = place_of(argument)
-        go(f"last-write {address} {max(value_type.sizeof, 1)}")
+        go(f"last-write {address} {value_type.sizeof}")
 
 
 LastWrite()
@@ -237,13 +247,17 @@ class Hits(gdb.Breakpoint):
         self.only_changes = changes
         self.last = None
         self.hits = 0
+        self.mistake = None
 
     def stop(self):
         self.hits += 1
         try:
             text = gdb.parse_and_eval(self.shown).format_string(max_elements=40)
-        except gdb.error as error:
+        except gdb.MemoryError as error:
             text = f"<{error}>"
+        except gdb.error as error:  # it will be wrong every time
+            self.mistake = error
+            return True
         if not self.only_changes or text != self.last:
             time, thread = where()
             say(f"{time:>12}  thread {thread}  {location(gdb.newest_frame())}  {text}\n")
@@ -260,8 +274,10 @@ def answer_history(expression, place, how):
             raise gdb.error(f"there is no {place} in the program, or it was compiled without -g")
         go_quietly("goto start")
     before = None
-    while before != (before := where()):
+    while before != (before := where()) and hits.mistake is None:
         gdb.execute("continue")
+    if hits.mistake is not None:
+        raise hits.mistake
     if hits.hits == 0:
         raise gdb.error(f"{place} was never reached")
 

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Text inside the XML that some of gdb's packets carry.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace rdb::gdb {
+
+// What XML cannot hold becomes a question mark.
+std::string xml_escaped(std::string_view text);
+
+} // namespace rdb::gdb

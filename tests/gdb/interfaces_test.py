@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The ways to a recording other than gdb's batch mode: a terminal with Ctrl-C, the machine interface of IDEs, a
+server's socket, another process of a tree."""
+import os
+import random
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from remote import GDB, RecordingTestCase, Remote, Terminal, harness
+
+
+class MachineInterface(RecordingTestCase):
+    def session(self, argv, *commands):
+        """What gdb answers to each command."""
+        gdb = subprocess.Popen([*argv, "-nx", "-i=mi3"], cwd=self.tmp, env=self.environment(), text=True,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        answers = []
+        try:
+            for number, command in enumerate(commands, 1):
+                gdb.stdin.write(f"{number}{command}\n")
+                gdb.stdin.flush()
+                text, result = "", ""
+                while not result or (result.startswith(f"{number}^running") and "*stopped" not in text):
+                    line = gdb.stdout.readline()
+                    self.assertTrue(line, f"gdb ended after {command}:\n{text}")
+                    text += line
+                    if line.startswith(f"{number}^"):
+                        result = line
+                answers.append(text)
+        finally:
+            gdb.kill()
+            gdb.wait()
+            gdb.stdin.close()
+            gdb.stdout.close()
+        return answers
+
+    def test_stepping_and_looking(self):
+        out = self.session(
+            [harness.rdb(), "gdb", "--"], "-break-insert add", "-exec-continue", "-thread-info", "-stack-list-frames",
+            "-stack-list-variables --simple-values", "-data-evaluate-expression counter", "-exec-next", "-exec-next",
+            "-exec-next --reverse", "-exec-continue", "-exec-finish", "-exec-step-instruction --reverse",
+            "-exec-continue --reverse", "-break-delete 1", "-break-watch counter", "-exec-continue",
+            "-exec-continue --reverse", "-break-delete 2", '-interpreter-exec console "goto end"', "-stack-info-frame",
+            "-exec-continue --reverse", "-exec-continue", "-data-list-register-names 16",
+            "-data-list-register-values x 16")
+        self.assertIn('func="add"', out[1])
+        self.assertIn('reason="breakpoint-hit"', out[1])
+        self.assertIn('current-thread-id="1"', out[2])
+        self.assertIn('level="1"', out[3])
+        self.assertIn('{name="a",arg="1",type="int",value="0"}', out[4])
+        self.assertIn('value="0"', out[5])
+        self.assertIn('reason="end-stepping-range"', out[6])
+        self.assertIn('line="23"', out[6])
+        self.assertIn('line="23"', out[8])
+        self.assertIn('{name="a",value="1"}', out[9])
+        self.assertIn('gdb-result-var="$1"', out[10])
+        self.assertIn('func="add"', out[11])
+        self.assertIn('{name="a",value="1"}', out[12])
+        self.assertIn('value={old="0",new="1"}', out[15])
+        self.assertIn('value={old="1",new="0"}', out[16])
+        self.assertIn('func="__GI__exit"', out[19].replace('func="_exit"', 'func="__GI__exit"'))
+        self.assertIn("No more reverse-execution history", out[20])
+        self.assertIn("No more reverse-execution history", out[21])
+        self.assertIn('"rip"', out[22])
+
+    def test_as_an_ide_connects(self):
+        self.start([harness.rdb(), "gdb", "--server", "0"])
+        port = self.port()
+        out = self.session(
+            [GDB], "-gdb-set target-async on", f'-file-exec-and-symbols {self.program}',
+            f"-target-select remote localhost:{port}", "-break-insert -f main", "-exec-continue",
+            "-exec-next", "-exec-next --reverse", '-interpreter-exec console "monitor when"', "-target-detach")
+        self.assertIn("^connected", out[2])
+        self.assertIn('func="main"', out[4])
+        self.assertIn('line="35"', out[5])
+        self.assertIn('line="34"', out[6])
+        self.assertIn("At ", out[7])
+        self.assertIn("^done", out[8])
+
+    def port(self):
+        while not (found := re.search(r"127\.0\.0\.1:(\d+)", self.server_log())):
+            self.assertIsNone(self.server.poll(), self.server_log())
+        return int(found[1])
+
+    def test_a_port_is_open_on_this_machine_only(self):
+        self.start([harness.rdb(), "gdb", "--server", "0"])
+        port = self.port()
+        with open("/proc/net/tcp", encoding="ascii") as file:
+            listening = [line.split()[1] for line in file if line.split()[3] == "0A"]
+        self.assertEqual([place for place in listening if place.endswith(f":{port:04X}")], [f"0100007F:{port:04X}"])
+
+
+class Server(RecordingTestCase):
+    def test_the_socket_is_its_owners(self):
+        self.serve()
+        self.assertEqual(stat.S_IMODE(os.stat(self.address).st_mode), 0o600)
+        # A second server does not take it away; one that was killed does not keep it.
+        result = self.rdb("gdb", "--server", self.address)
+        self.assertEqual((result.status, result.out), (2, ""))
+        self.assertIn("Address already in use", result.err)
+        self.stop()
+        self.assertTrue(os.path.exists(self.address))
+        os.rename(self.address, self.path("t"))
+        self.start([harness.rdb(), "gdb", "--server", self.path("t")])
+        while "serving" not in self.server_log():
+            self.assertIsNone(self.server.poll(), self.server_log())
+        self.server.send_signal(signal.SIGTERM)
+        self.server.wait()
+        self.assertFalse(os.path.exists(self.path("t")))
+
+    def test_places_that_cannot_be_served_on(self):
+        for where in ("/no/such/place/s", "70000", self.write("file", "mine")):
+            result = self.rdb("gdb", "--server", where)
+            self.assertEqual(result.status, 2, result)
+            self.assertEqual(result.err.count("\n"), 1, result)
+        self.assertTrue(os.path.exists(self.path("file")))
+
+    def test_monitor_commands(self):
+        self.serve()
+        out = self.gdb_answers("monitor when", "monitor goto end", "monitor when", "monitor bookmark over",
+                               "monitor checkpoint", "monitor goto 50%", "monitor goto over", "monitor restart 1",
+                               "monitor info checkpoints", "monitor when-end", "monitor help", "monitor goto",
+                               "monitor nothing", program=self.program)
+        self.assertIn("At 0, thread", out[0])
+        self.assertIn("flush register-cache", out[1])
+        self.assertIn("Bookmark over at", out[3])
+        self.assertIn("At checkpoint 1", out[7])
+        self.assertIn("exited with status 7", out[9])
+        self.assertIn("last-write ADDRESS SIZE", out[10])
+        self.assertIn("rdb: goto needs a time", out[11])
+        self.assertIn("rdb: unknown command", out[12])
+
+    def test_it_survives_whatever_is_sent(self):
+        self.serve()
+        rng = random.Random(7)
+        packets = [b"qSupported:multiprocess+", b"?", b"g", b"p10", b"G00", b"P10=0011", b"m400000,40", b"M400000,1:00",
+                   b"X400000,1:a", b"vCont;s", b"vCont;c", b"bs", b"bc", b"Z0,401000,1", b"Z0,401000,1;X5,2600002700",
+                   b"Z2,404000,8", b"z2,404000,8", b"Z3,404000,400", b"QCatchSyscalls:1;1", b"QCatchSyscalls:0",
+                   b"QPassSignals:e;10", b"qXfer:auxv:read::0,1000", b"qXfer:libraries-svr4:read::0,1000",
+                   b"qXfer:siginfo:read::0,80", b"qXfer:siginfo:write::0:a", b"qXfer:threads:read::0,1000",
+                   b"qGetTLSAddr:p1.1,0,400000", b"qSymbol::", b"Hg0", b"Hc-1", b"T1", b"qfThreadInfo",
+                   b"vFile:open:2f70726f632f73656c662f6d617073,0,0", b"vFile:pread:1,100,0", b"qThreadExtraInfo,1",
+                   b"qRcmd," + b"goto 30%".hex().encode(), b"qRcmd," + b"last-write 4210688 8".hex().encode(),
+                   b"qRcmd," + b"checkpoint".hex().encode()]
+        before = self.state()
+        for _ in range(int(os.environ.get("RDB_FUZZ_ROUNDS", "40"))):
+            client = socket.socket(socket.AF_UNIX)
+            client.settimeout(60)
+            client.connect(self.address)
+            try:
+                for _ in range(rng.randrange(1, 25)):
+                    packet = bytearray(rng.choice(packets))
+                    for _ in range(rng.choice((0, 0, 1, 3))):
+                        packet[rng.randrange(len(packet))] = rng.choice(b"0123456789abcdef;:,*}#$-x\x00\xff")
+                    client.sendall(b"$" + packet + b"#%02x" % (sum(packet) % 256))
+                    if rng.random() < 0.1:
+                        client.sendall(rng.choice((b"\x03", b"-", b"+", b"$", rng.randbytes(20))))
+                client.shutdown(socket.SHUT_WR)
+                while client.recv(65536):
+                    pass
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+            client.close()
+            self.assertIsNone(self.server.poll(), self.server_log())
+        self.assertEqual(self.state(), before)
+
+    def state(self):
+        remote = Remote(self.address)
+        remote.monitor("goto 40%")
+        pc = int.from_bytes(bytes.fromhex(remote.ask("p10")), "little")
+        state = remote.where(), remote.ask("g"), remote.ask(f"m{pc:x},100")
+        remote.close()
+        return state
+
+
+class ControlC(RecordingTestCase):
+    target = "gdb_long"
+    arguments = ("300", "1")
+    status = 43
+
+    def test_both_directions_can_be_interrupted(self):
+        terminal = Terminal([harness.rdb(), "gdb", "--", "-q", "-nx"], self.environment(), self.tmp)
+        self.addCleanup(terminal.close)
+        terminal.expect("(gdb) ")
+        terminal.ask("set pagination off")
+        terminal.type("continue\n")
+        terminal.expect("begins")
+        terminal.type("\x03")
+        self.assertIn("received signal SIGINT", terminal.expect("(gdb) "))
+        forward = int(re.search(r"At (\d+)", terminal.ask("when"))[1])
+        end = int(re.search(r"ends at (\d+)", terminal.ask("when-end"))[1])
+        self.assertLess(0, forward)
+        self.assertLess(forward, end)
+        terminal.ask("goto end")
+        terminal.type("reverse-continue\n")
+        terminal.expect("Continuing.")
+        # gdb drops what is typed before it has sent its request.
+        while not terminal.shows("(gdb) ", 0.1):
+            terminal.type("\x03")
+        self.assertIn("received signal SIGINT", terminal.expect("(gdb) "))
+        # Interrupted while it looked for a place to stop at: the program is where it was.
+        self.assertEqual(int(re.search(r"At (\d+)", terminal.ask("when"))[1]), end)
+        # All goes on as if nothing had happened.
+        terminal.ask("break spin if turns_done == 3")
+        self.assertIn("Breakpoint 1, ", terminal.ask("reverse-continue"))
+        self.assertIn("= 3", terminal.ask("print turns_done"))
+        terminal.type("quit\n")
+        terminal.type("y\n")
+
+
+class ProcessTree(RecordingTestCase):
+    target = "gdb_tree"
+    status = 3
+
+    def test_each_process_has_its_own_history(self):
+        shown = self.rdb("ps", status=0).out
+        names = [line.split()[0] for line in shown.splitlines()[1:]]
+        self.assertEqual(len(names), 3, shown)
+        for generation, name in enumerate(names):
+            out = self.answers("break gdb_tree.c:20", "continue", "print generation", "info threads", "delete",
+                               "break main", "reverse-continue", "delete", "goto end", "watch generation",
+                               "reverse-continue", "print generation", options=("-p", name))
+            self.assertIn(f"= {generation}", out[2])
+            self.assertIn(f"Thread {name}.{name} ", out[3])
+            self.assertIn("main () at", out[6])
+            if generation == 0:
+                self.assertIn("No more reverse-execution history", out[10])
+            else:
+                self.assertIn(f"= {generation - 1}", out[11])
+        result = self.rdb("gdb", "-p", "nobody")
+        self.assertEqual(result.status, 2, result)
+        self.assertIn("holds no process nobody; rdb ps lists them", result.err)
+
+
+class Snapshots(RecordingTestCase):
+    target = "gdb_long"
+    arguments = ("40", "30")
+    status = 39
+
+    def memory(self):
+        """What the replay processes have of their own, in MiB: all of it, and that of the largest."""
+        shares, most = 0, 0
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{name}/cmdline", encoding="utf-8") as file:
+                    if self.address not in file.read():
+                        continue
+                with open(f"/proc/{name}/smaps_rollup", encoding="ascii") as file:
+                    text = file.read()
+            except OSError:
+                continue
+            shares += int(re.search(r"Pss_Anon: *(\d+)", text)[1])
+            most = max(most, int(re.search(r"Anonymous: *(\d+)", text)[1]))
+        return shares / 1024, most / 1024
+
+    def test_they_take_no_more_memory_than_allowed(self):
+        self.serve("--memory", "100")
+        remote = Remote(self.address)
+        self.addCleanup(remote.close)
+        remote.ask("qSupported:multiprocess+")
+        for packet in ("vCont;c", "bc"):
+            remote.resume(packet)
+            shares, most = self.memory()
+            self.assertGreater(most, 30)
+            # One more may be there than was counted last.
+            self.assertLess(shares - most, 100 + 35)
+
+
+if __name__ == "__main__":
+    harness.main()
