@@ -67,8 +67,10 @@ Action setup_run(CLI::App& app) {
   take_schedule(app, options->schedule);
   app.add_flag("--one-thread", options->one_thread,
                "All threads of the program in one OS thread; the same --seed gives the same turns");
-  app.add_option("--engine", options->engine, "fast, or step: one instruction at a time, as a check")
-      ->check(CLI::IsMember({"fast", "blocks", "step"}));
+  app.add_option(
+         "--engine", options->engine,
+         "fast; or as a check, step: one instruction at a time, blocks: no traces, eager: many of them")
+      ->check(CLI::IsMember({"fast", "blocks", "step", "eager"}));
   app.add_flag("--lockstep", options->lockstep, "Compare with one instruction at a time, all the way; slow");
   app.add_option("--max-instructions", options->max_instructions,
                  "Stop after exactly this many instructions");
@@ -84,7 +86,8 @@ Action setup_run(CLI::App& app) {
     process.machine.turns.one_thread = options->one_thread;
     process.machine.step_only = options->engine == "step";
     process.machine.lockstep = options->lockstep;
-    process.machine.traces = options->engine == "fast";
+    process.machine.traces = options->engine == "fast" || options->engine == "eager";
+    process.machine.eager = options->engine == "eager";
     process.max_instructions = options->max_instructions;
     return run_process(process, options->stats);
   };

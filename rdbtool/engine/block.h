@@ -5,6 +5,7 @@
 
 #include "rdbtool/engine/decode.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -24,35 +25,39 @@ enum class ExitKind : uint8_t {
   indirect, // to the address in State::indirect_target
   limit,    // the instruction budget is used up
   hot,      // a basic block was executed often
+  limit_or_hot,
   system_call,
   input,
   emulated,
   invalid,
   refused,
-  watch, // before an instruction that may touch a watched range
-  stop,  // before an address at which a stop was requested
-  hook,  // before an instruction that is hooked; goes on at `resume`
-  step,  // an instruction whose stores the host has to log
+  watch,   // before an instruction that may touch a watched range
+  stop,    // before an address at which a stop was requested
+  hook,    // before an instruction that is hooked; goes on at `resume`
+  step,    // an instruction whose stores the host has to log
+  changed, // the guest's code is not what was translated
 };
+
+// A place in the code cache, from its beginning; 0 is none. There are many of them.
+using CodeOffset = uint32_t;
 
 // A way out of a block. Its number is what translated code stores before it goes to the host.
 struct Exit {
-  ExitKind kind = ExitKind::direct;
   Block* block = nullptr;
-  uint64_t target = 0;       // guest pc to go on at
-  int32_t owed = 0;          // instructions executed but not yet charged when the host gets control
-  uint8_t* branch = nullptr; // direct: the rel32 field that links it
-  uint8_t* tail = nullptr;   // direct: where the field points while unlinked
-  uint8_t* resume = nullptr; // limit, hot, hook: where to go on as if nothing happened
-  bool flags_lost = false;   // the flags are garbage, and overwritten by the next guest instruction
-  Block* linked = nullptr;
+  uint64_t target = 0;                      // guest pc to go on at
+  const Instruction* instruction = nullptr; // for the kinds that the host has to carry out
+  CodeOffset branch = 0;                    // direct: the rel32 field that links it
+  CodeOffset tail = 0;                      // direct: where the field points while unlinked
+  CodeOffset resume = 0;                    // limit, hot, hook: where to go on as if nothing happened
   // An exit in the middle of a path: the branch off the path, the code behind it that settles the charge, and
   // what is settled there. A bridge may take the place of that code: see bridge.h.
-  uint8_t* side_branch = nullptr;
-  uint8_t* side_code = nullptr;
-  int32_t side_owed = 0;
-  uint32_t next_incoming = 0;               // the next exit that is linked to the same block
-  const Instruction* instruction = nullptr; // for the kinds that the host has to carry out
+  CodeOffset side_branch = 0;
+  CodeOffset side_code = 0;
+  uint32_t next_incoming = 0; // the next exit that is linked to the same block
+  int16_t side_owed = 0;
+  int16_t owed = 0; // instructions executed but not yet charged when the host gets control
+  ExitKind kind = ExitKind::direct;
+  bool linked = false;
 };
 
 // Registers whose guest value is in a spill slot while a rewritten sequence runs.
@@ -65,17 +70,38 @@ enum Spill : uint8_t {
   kBudgetInRax = 16, // the same with rax
 };
 
-struct MapEntry {
-  uint32_t offset; // from Block::begin; valid up to the next entry
-  int16_t owed;    // instructions executed here but not yet charged (negative: charged but not executed)
-  uint8_t spill;
-  uint8_t scratch;
-  uint64_t pc;
+// What a place in a block means for the guest; valid up to the next entry. There are several for each
+// instruction, so they are small.
+class MapEntry {
+public:
+  MapEntry(ptrdiff_t offset, uint64_t pc, int owed, uint8_t spill, uint8_t scratch = 0)
+      : pc_low_(static_cast<uint32_t>(pc)), pc_high_(static_cast<int16_t>(pc >> 32)),
+        offset_(static_cast<uint16_t>(offset)), owed_(static_cast<int16_t>(owed)), spill_(spill),
+        scratch_(scratch) {}
+
+  uint32_t offset() const { return offset_; } // from Block::begin
+  uint64_t pc() const { return static_cast<uint64_t>(int64_t{pc_high_}) << 32 | pc_low_; }
+  // Instructions executed here but not yet charged (negative: charged but not executed).
+  int owed() const { return owed_; }
+  uint8_t spill() const { return spill_; }
+  uint8_t scratch() const { return scratch_; } // kSpillScratch: which register
+  bool same_state(const MapEntry& other) const {
+    return pc_low_ == other.pc_low_ && pc_high_ == other.pc_high_ && owed_ == other.owed_ &&
+           spill_ == other.spill_ && scratch_ == other.scratch_;
+  }
+
+private:
+  uint32_t pc_low_;
+  int16_t pc_high_; // guest addresses have 47 bits
+  uint16_t offset_;
+  int16_t owed_;
+  uint8_t spill_;
+  uint8_t scratch_;
 };
 
 // How a block is charged, for those who want to do that for it.
 struct Charge {
-  int32_t amount = 0;                  // 0: not for others to do
+  int32_t amount = 0;
   std::span<const Instruction> before; // the guest instructions that stand before the charge
   uint64_t pc = 0;                     // of the guest instruction behind it, which overwrites all flags
   uint8_t* over = nullptr;             // where to go when that made the budget negative
@@ -85,17 +111,16 @@ struct Charge {
 struct Block {
   uint64_t pc = 0;
   Flavour flavour = Flavour::basic;
-  uint8_t* begin = nullptr;
+  uint8_t* begin = nullptr; // also where direct links go
   uint8_t* end = nullptr;
-  uint8_t* entry = nullptr;          // where direct links go
   uint8_t* indirect_entry = nullptr; // where the indirect table goes, made when needed
   uint8_t* indirect_next = nullptr;  // there: the branch taken if the target is another
   Block* next_in_slot = nullptr;     // which leads to this one
   uint32_t instructions = 0;         // on the whole main path
   bool dead = false;                 // flushed; its memory stays until the whole cache goes
-  Charge charge;
-  uint32_t incoming = 0;         // the first exit that is linked to it, 0 if none
-  std::span<const MapEntry> map; // in order of offset
+  const Charge* charge = nullptr;    // null: not for others to do
+  uint32_t incoming = 0;             // the first exit that is linked to it, 0 if none
+  std::span<const MapEntry> map;     // in order of offset
 };
 
 } // namespace rdb::engine

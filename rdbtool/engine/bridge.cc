@@ -4,13 +4,10 @@
 namespace rdb::engine {
 
 bool emit_bridge(Emitter& emit, State& state, int32_t owed, const Block& target, std::vector<MapEntry>& map) {
-  const Charge& charge = target.charge;
-  if (charge.amount == 0) return false;
+  if (target.charge == nullptr) return false;
+  const Charge& charge = *target.charge;
   const uint8_t* begin = emit.here();
-  auto map_here = [&](uint64_t pc) {
-    map.push_back(
-        {static_cast<uint32_t>(emit.here() - begin), static_cast<int16_t>(owed), kSpillNone, 0, pc});
-  };
+  auto map_here = [&](uint64_t pc) { map.emplace_back(emit.here() - begin, pc, owed, kSpillNone); };
   for (const Instruction& instruction : charge.before) {
     map_here(instruction.pc);
     if (instruction.kind == Kind::plain && !emit.copy(instruction)) return false;
@@ -22,8 +19,7 @@ bool emit_bridge(Emitter& emit, State& state, int32_t owed, const Block& target,
   int32_t own = static_cast<int32_t>(charge.before.size());
   if (!charge.before.empty() && charge.before.back().pc == charge.pc) --own;
   emit.sub_slot_flags(&state.budget, owed - own + charge.amount);
-  map.push_back({static_cast<uint32_t>(emit.here() - begin), static_cast<int16_t>(own - charge.amount),
-                 kSpillNone, 0, charge.pc});
+  map.emplace_back(emit.here() - begin, charge.pc, own - charge.amount, kSpillNone);
   emit.jcc(kConditionSign).to(charge.over);
   emit.jmp_to(charge.done);
   return true;

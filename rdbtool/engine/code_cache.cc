@@ -114,13 +114,13 @@ Block& CodeCache::add_block(uint64_t pc, Flavour flavour) {
   block.pc = pc;
   block.flavour = flavour;
   block.begin = cursor_;
-  block.entry = cursor_;
   return block;
 }
 
 void CodeCache::finish_block(Block& block, const Emitter& emit, std::span<const MapEntry> map,
                              std::span<const uint64_t> page_numbers) {
   block.end = emit.here();
+  RDB_CHECK(block.end - block.begin <= UINT16_MAX); // MapEntry::offset()
   cursor_ = memory_ + ((static_cast<size_t>(block.end - memory_) + 15) & ~size_t{15});
   block.map = {arena_.copy(map), map.size()};
   for (uint64_t page : page_numbers)
@@ -139,8 +139,8 @@ void CodeCache::finish_block(Block& block, const Emitter& emit, std::span<const 
   }
 }
 
-int32_t* CodeCache::new_counter(int32_t value) {
-  *next_counter_ = counts_uses_ ? value : INT32_MAX;
+int32_t* CodeCache::new_counter() {
+  *next_counter_ = counted_uses_;
   return next_counter_++;
 }
 
@@ -153,25 +153,24 @@ uint32_t CodeCache::add_exit(Block& block, const Exit& exit) {
 
 void CodeCache::link(uint32_t exit_number, Block& target) {
   Exit& exit = exits_[exit_number];
-  if (exit.branch == nullptr || exit.linked != nullptr || target.dead) return;
-  Patch{exit.branch}.to(target.entry);
+  if (exit.branch == 0 || exit.linked || target.dead) return;
+  Patch{at(exit.branch)}.to(target.begin);
   bridge(exit, target);
-  exit.linked = &target;
+  exit.linked = true;
   exit.next_incoming = target.incoming;
   target.incoming = exit_number;
 }
 
 // Only hot code is worth it.
 void CodeCache::bridge(const Exit& exit, const Block& target) {
-  if (exit.side_branch == nullptr || exit.block->flavour != Flavour::trace ||
-      target.flavour != Flavour::trace)
+  if (exit.side_branch == 0 || exit.block->flavour != Flavour::trace || target.flavour != Flavour::trace)
     return;
   std::vector<MapEntry> map;
   Emitter emit = begin_block();
   uint8_t* place = emit.here();
   if (!emit_bridge(emit, *state_, exit.side_owed, target, map)) return;
   add_stub(target.pc, emit, map);
-  Patch{exit.side_branch}.to(place);
+  Patch{at(exit.side_branch)}.to(place);
 }
 
 void CodeCache::add_stub(uint64_t pc, const Emitter& emit, std::span<const MapEntry> map) {
@@ -210,7 +209,7 @@ void CodeCache::publish_indirect(Block& block) {
     emit.land(match);
     emit.load(RAX, &state_->spill_rax);
     emit.load(RCX, &state_->spill_rcx);
-    emit.jmp_to(block.entry);
+    emit.jmp_to(block.begin);
     add_stub(block.pc, emit, {});
   }
   set_next(block, head);
@@ -238,9 +237,9 @@ void CodeCache::withdraw_indirect(Block& block) {
 void CodeCache::unlink(Block& block) {
   for (uint32_t number = block.incoming; number != 0;) {
     Exit& exit = exits_[number];
-    exit.linked = nullptr;
-    Patch{exit.branch}.to(exit.tail);
-    if (exit.side_branch != nullptr) Patch{exit.side_branch}.to(exit.side_code);
+    exit.linked = false;
+    Patch{at(exit.branch)}.to(at(exit.tail));
+    if (exit.side_branch != 0) Patch{at(exit.side_branch)}.to(at(exit.side_code));
     number = exit.next_incoming;
   }
   block.incoming = 0;

@@ -53,16 +53,19 @@ public:
 
   // A 32-bit variable that translated code counts down. Kept away from code: a store near code that runs
   // makes the CPU flush its pipeline.
-  int32_t* new_counter(int32_t value);
-  // Nobody wants to know which blocks are used often.
-  void stop_counting() { counts_uses_ = false; }
+  int32_t* new_counter();
+  // How many uses of a block the host is told of.
+  void count_uses_to(int32_t uses) { counted_uses_ = uses; }
 
   uint32_t add_exit(Block& block, const Exit& exit);
   const Instruction* keep(const Instruction& instruction) { return arena_.copy(instruction); }
   std::span<const Instruction> keep(std::span<const Instruction> instructions) {
     return {arena_.copy(instructions), instructions.size()};
   }
+  const Charge* keep(const Charge& charge) { return arena_.copy(charge); }
   Exit& exit(uint32_t number) { return exits_[number]; }
+  CodeOffset offset_of(const uint8_t* code) const { return static_cast<CodeOffset>(code - memory_); }
+  uint8_t* at(CodeOffset offset) const { return memory_ + offset; }
 
   void link(uint32_t exit_number, Block& target);
   // Makes the indirect table lead to this block.
@@ -71,6 +74,8 @@ public:
   void unlink(Block& block);
 
   void invalidate(uint64_t begin, uint64_t end);
+  // The block is never entered again.
+  void kill(Block& block);
   void flush_all();
   bool holds_code() const { return cursor_ != first_; }
   uint64_t generation() const { return generation_; }
@@ -85,7 +90,6 @@ private:
     PageUser* next;
   };
 
-  void kill(Block& block);
   void bridge(const Exit& exit, const Block& target);
   // Code that belongs to a block, but lies elsewhere.
   void add_stub(uint64_t pc, const Emitter& emit, std::span<const MapEntry> map);
@@ -114,7 +118,7 @@ private:
   PcTable<Block> slots_; // by slot of the indirect table: the first of its chain
   Arena arena_;
   WatchFilter watches_;
-  bool counts_uses_ = true;
+  int32_t counted_uses_ = INT32_MAX;
   size_t dead_bytes_ = 0;
   size_t peak_ = 0;
   uint64_t generation_ = 0;

@@ -129,6 +129,19 @@ void Emitter::load_top_of_stack(Gpr reg) {
   byte(0x24);
 }
 
+void Emitter::load_through_rcx(uint8_t segment) {
+  if (segment) byte(segment);
+  byte(0x48);
+  byte(0x8B);
+  byte(0x09);
+}
+
+void Emitter::load_byte_through_rcx() {
+  byte(0x0F);
+  byte(0xB6);
+  byte(0x09);
+}
+
 void Emitter::hash_to_rax() {
   static constexpr uint8_t kCode[] = {0x0F, 0xB7, 0xC1}; // movzx eax, cx
   bytes(kCode, sizeof kCode);
@@ -255,25 +268,6 @@ void Emitter::lea_rcx_fs(int32_t offset) {
   static constexpr uint8_t kCode[] = {0xF3, 0x48, 0x0F, 0xAE, 0xC1}; // rdfsbase rcx
   bytes(kCode, sizeof kCode);
   lea_offset(RCX, offset);
-}
-
-bool Emitter::lea_operand(Gpr reg, const Instruction& instruction) {
-  // Of a VEX or EVEX prefix, the (inverted) bits that extend index and base.
-  uint8_t extension = instruction.rex & 3;
-  if (instruction.vex_offset)
-    extension = static_cast<uint8_t>(~instruction.bytes[instruction.vex_offset] >> 5 & 3);
-  uint8_t head[2] = {static_cast<uint8_t>(0x48 | extension | (reg >> 3) << 2), 0x8D};
-  // What follows the operand (an immediate) is not part of it.
-  size_t end = instruction.modrm_offset + 1u;
-  uint8_t modrm = instruction.bytes[instruction.modrm_offset];
-  if ((modrm & 7) == 4) ++end;
-  if (instruction.disp_offset) {
-    bool small = modrm >> 6 == 1;
-    end = instruction.disp_offset + (small ? 1u : 4u);
-  }
-  Instruction bare = instruction;
-  bare.length = static_cast<uint8_t>(end);
-  return put_with_operand(bare, head, sizeof head, reg & 7, end);
 }
 
 void Emitter::ask_table_rcx(uint8_t shift, uint32_t table) {

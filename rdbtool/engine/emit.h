@@ -51,21 +51,22 @@ public:
   void sub_slot32_flags(void* slot, int8_t amount); // sub dword [slot], amount
   void push_slot(const void* slot);                 // push qword [slot]
 
-  void mov_imm64(Gpr reg, uint64_t value);                   // mov reg, imm64
-  Patch push_constant();                                     // push qword [rip + patch]
-  void push_imm32(int32_t value);                            // push imm32
-  void pop(Gpr reg);                                         // pop reg
-  void lea_offset(Gpr reg, int32_t offset);                  // lea reg, [reg + offset]
-  void lea_sum(Gpr reg, Gpr other);                          // lea reg, [reg + other]
-  void add_rsp(int32_t offset);                              // lea rsp, [rsp + offset]
-  void load_top_of_stack(Gpr reg);                           // mov reg, [rsp]
-  void lea_rcx(Gpr base, int32_t offset);                    // lea rcx, [base + offset]
-  void lea_rcx_sum(Gpr base);                                // lea rcx, [rcx + base]
-  void lea_rcx_fs(int32_t offset);                           // rdfsbase rcx; lea rcx, [rcx + offset]
-  bool lea_operand(Gpr reg, const Instruction& instruction); // lea reg, [operand]; false: out of reach
-  void ask_table_rcx(uint8_t shift, uint32_t table);         // ecx = byte at table + (rcx >> shift & 0xFFFF)
-  void hash_to_rax();                                        // rax = 16-bit hash of rcx
-  void jmp_table_rax(uint32_t table);                        // jmp [table + rax*8]
+  void mov_imm64(Gpr reg, uint64_t value);           // mov reg, imm64
+  Patch push_constant();                             // push qword [rip + patch]
+  void push_imm32(int32_t value);                    // push imm32
+  void pop(Gpr reg);                                 // pop reg
+  void lea_offset(Gpr reg, int32_t offset);          // lea reg, [reg + offset]
+  void lea_sum(Gpr reg, Gpr other);                  // lea reg, [reg + other]
+  void add_rsp(int32_t offset);                      // lea rsp, [rsp + offset]
+  void load_top_of_stack(Gpr reg);                   // mov reg, [rsp]
+  void load_through_rcx(uint8_t segment);            // mov rcx, [rcx], in a segment unless that is 0
+  void load_byte_through_rcx();                      // movzx ecx, byte [rcx]
+  void lea_rcx(Gpr base, int32_t offset);            // lea rcx, [base + offset]
+  void lea_rcx_sum(Gpr base);                        // lea rcx, [rcx + base]
+  void lea_rcx_fs(int32_t offset);                   // rdfsbase rcx; lea rcx, [rcx + offset]
+  void ask_table_rcx(uint8_t shift, uint32_t table); // ecx = byte at table + (rcx >> shift & 0xFFFF)
+  void hash_to_rax();                                // rax = 16-bit hash of rcx
+  void jmp_table_rax(uint32_t table);                // jmp [table + rax*8]
 
   Patch jmp(); // jmp rel32
   void jmp_to(const uint8_t* target);

@@ -72,8 +72,10 @@ public:
   virtual size_t write(GuestAddr to, const void* from, size_t size) = 0;
   // How many bytes at `address` the guest may execute (at least 1 if any; need not be more than `wanted`).
   virtual size_t executable_bytes(GuestAddr address, size_t wanted) = 0;
-  // The engine holds a translation of this page: writes to it by the guest must be noticed.
-  virtual void watch_code_page(GuestAddr page) = 0;
+  // The engine is about to translate code of this page. From now on the owner notices writes to it and calls
+  // Engine::invalidate(); or, where there are too many of them, leaves it to the engine to compare.
+  enum class CodeWatch : uint8_t { noticed, compare };
+  virtual CodeWatch watch_code_page(GuestAddr page) = 0;
 };
 
 // Carries out a system call without leaving guest code: see Engine::set_quick_call().

@@ -15,6 +15,7 @@ uint64_t likely_next(const Instruction& instruction) {
 void find_basic(GuestMemory& memory, const StopSet& stops, uint64_t pc, size_t most, Path& out) {
   out.steps.clear();
   out.end = PathEnd::goes_on;
+  out.trust = CodeTrust::watched;
   size_t available = memory.executable_bytes(GuestAddr(pc), most * 15);
   if (available == 0) {
     out.fault_address = pc;

@@ -14,6 +14,7 @@ using StopSet = std::unordered_set<uint64_t>;
 struct Path {
   std::vector<PathStep> steps;
   PathEnd end = PathEnd::goes_on;
+  CodeTrust trust = CodeTrust::watched;
   // No instruction could be fetched: the first address that cannot be executed.
   uint64_t fault_address = 0;
 };

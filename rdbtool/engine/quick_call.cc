@@ -30,7 +30,7 @@ uint64_t Translator::quick_call(const Exit& exit) {
   }
   // One instruction: a signal handler may change the budget at any time.
   asm("subq %1, %0" : "+m"(state_.budget) : "r"(static_cast<int64_t>(exit.owed)));
-  return reinterpret_cast<uint64_t>(block->entry);
+  return reinterpret_cast<uint64_t>(block->begin);
 }
 
 uint64_t Translator::quick_step(const Exit& exit) {
@@ -41,7 +41,7 @@ uint64_t Translator::quick_step(const Exit& exit) {
   Block* next = cache_.find_step(exit.kind == ExitKind::direct ? exit.target : state_.indirect_target);
   if (next == nullptr) return 0;
   executed_ = after;
-  return reinterpret_cast<uint64_t>(next->entry);
+  return reinterpret_cast<uint64_t>(next->begin);
 }
 
 } // namespace rdb::engine

@@ -21,11 +21,17 @@ enum class PathEnd : uint8_t {
   stop,    // before an address at which a stop is requested: `next`
 };
 
+// How changes of the code that a path was made from are noticed.
+enum class CodeTrust : uint8_t {
+  watched,  // somebody will say so
+  compared, // the block looks for itself
+};
+
 // Addresses of instructions before which the host is called.
 using HookSet = std::unordered_set<uint64_t>;
 
 // A path is not empty. Only its last instruction may be of a kind that needs the host.
 Block& translate(CodeCache& cache, std::span<const PathStep> path, Flavour flavour, PathEnd end,
-                 const HookSet& hooks = {});
+                 const HookSet& hooks = {}, CodeTrust trust = CodeTrust::watched);
 
 } // namespace rdb::engine

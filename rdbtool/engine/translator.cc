@@ -48,7 +48,7 @@ Translator::Translator(GuestMemory& memory, const TranslatorOptions& options)
     : memory_(memory), options_(options),
       cache_(options.cache_place, options.cache_size, options.table_place), state_(cache_.state()),
       watches_(cache_.watches()), started_ticks_(__rdtsc()), started_ns_(nanoseconds()) {
-  if (!options.traces) cache_.stop_counting();
+  cache_.count_uses_to(options.traces ? options.uses_before_trace : INT32_MAX);
   state_.quick_entry = &quick_entry;
   state_.quick_context = this;
 }
@@ -93,7 +93,7 @@ Translator::Next Translator::advance(Stop& stop) {
   Block* block = block_for(pc, remaining);
   if (block == nullptr) {
     pending_link_ = 0;
-    if (hot_.count(pc)) return record_trace(stop);
+    if (hot_.find(pc) != nullptr) return record_trace(stop);
     return no_code(stop);
   }
   if (pending_link_ != 0) {
@@ -103,7 +103,7 @@ Translator::Next Translator::advance(Stop& stop) {
     cache_.publish_indirect(*block);
   }
   pending_indirect_ = false;
-  enter(block->entry, budget_for(remaining), 0);
+  enter(block->begin, budget_for(remaining), 0);
   return take_exit(stop, state_.exit_number);
 }
 
@@ -145,7 +145,7 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
     switch (exit.kind) {
     case ExitKind::direct:
       regs.rip = exit.target;
-      pending_link_ = exit.branch != nullptr ? number : 0;
+      pending_link_ = exit.branch != 0 ? number : 0;
       return Next::go_on;
     case ExitKind::stop:
       regs.rip = exit.target;
@@ -160,10 +160,13 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
       ++statistics_.indirect_misses;
       return Next::go_on;
     case ExitKind::hot:
-    case ExitKind::limit: {
+    case ExitKind::limit:
+    case ExitKind::limit_or_hot: {
       regs.rip = exit.target;
-      if (exit.kind == ExitKind::hot && options_.traces) {
-        hot_.insert(exit.block->pc);
+      bool hot = exit.kind == ExitKind::hot ||
+                 (exit.kind == ExitKind::limit_or_hot && !interrupted_ && without_bias(state_.budget) >= 0);
+      if (hot && options_.traces) {
+        hot_.set(exit.block->pc, this);
         cache_.unlink(*exit.block);
       }
       uint64_t remaining = run_target_ - executed_;
@@ -172,7 +175,7 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
         must_step_ = true;
         return Next::go_on;
       }
-      enter(exit.resume, budget_for(remaining), -exit.owed);
+      enter(cache_.at(exit.resume), budget_for(remaining), -exit.owed);
       number = state_.exit_number;
       continue;
     }
@@ -186,13 +189,17 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
         // The code from here on may be another now: flushed with its exits, or dead.
         if (cache_.generation() != generation || exit.block->dead) return Next::go_on;
       }
-      enter(exit.resume, without_bias(state_.budget) - exit.owed, -exit.owed);
+      enter(cache_.at(exit.resume), without_bias(state_.budget) - exit.owed, -exit.owed);
       number = state_.exit_number;
       continue;
     }
     case ExitKind::step:
       regs.rip = exit.target;
       must_step_ = true;
+      return Next::go_on;
+    case ExitKind::changed:
+      regs.rip = exit.target;
+      cache_.kill(*exit.block);
       return Next::go_on;
     case ExitKind::system_call:
       regs.rip = exit.target;
@@ -233,23 +240,41 @@ Block* Translator::private_block(uint64_t pc, uint64_t most) {
   Block* block = most >= kLongestUnit ? nullptr : cache_.find_step(pc);
   if (block != nullptr) return block;
   Timed timed(translate_ticks_);
-  find_basic(memory_, stops_, pc, most >= kLongestUnit ? kLongestUnit : 1, path_);
+  find_path(pc, most >= kLongestUnit ? kLongestUnit : 1);
   if (path_.steps.empty()) return nullptr;
-  return &make(most >= kLongestUnit ? Flavour::unit : Flavour::step, path_.steps, path_.end);
+  return &make(most >= kLongestUnit ? Flavour::unit : Flavour::step, path_.steps, path_.end, path_.trust);
 }
 
-// Translates, and makes sure that changes of the guest's code will be noticed.
-Block& Translator::make(Flavour flavour, std::span<const PathStep> path, PathEnd end) {
+// Finds the straight code at pc, and makes sure that changes of it will be noticed.
+void Translator::find_path(uint64_t pc, size_t most) {
+  find_basic(memory_, stops_, pc, most, path_);
+  std::vector<PathStep>& steps = path_.steps;
   uint64_t last_page = 0;
-  for (const PathStep& s : path) {
+  for (const PathStep& s : steps) {
     for (uint64_t page : {s.instruction.pc >> 12, (s.instruction.end() - 1) >> 12}) {
       if (page == last_page) continue;
       last_page = page;
-      if (!cache_.has_page(page)) memory_.watch_code_page(GuestAddr(page << 12));
+      if (!cache_.has_page(page)) {
+        if (memory_.watch_code_page(GuestAddr(page << 12)) == GuestMemory::CodeWatch::compare)
+          changing_pages_.insert(page);
+        else
+          changing_pages_.erase(page);
+      }
+      if (!changing_pages_.empty() && changing_pages_.count(page)) path_.trust = CodeTrust::compared;
     }
   }
+  if (path_.trust == CodeTrust::watched) return;
+  auto store = std::find_if(steps.begin(), steps.end(), [](const PathStep& s) {
+    return store_form(s.instruction).kind != StoreForm::Kind::none;
+  });
+  if (store == steps.end() || store + 1 == steps.end()) return;
+  steps.erase(store + 1, steps.end());
+  path_.end = PathEnd::goes_on;
+}
+
+Block& Translator::make(Flavour flavour, std::span<const PathStep> path, PathEnd end, CodeTrust trust) {
   statistics_.translated += path.size();
-  return translate(cache_, path, flavour, end, hooks_);
+  return translate(cache_, path, flavour, end, hooks_, trust);
 }
 
 Translator::Next Translator::step(Stop& stop, uint64_t most) {
@@ -274,7 +299,7 @@ Translator::Next Translator::step(Stop& stop, uint64_t most) {
   first_ = false;
   must_step_ = false;
   // No charge stands in such a block: an interrupt is noticed when it comes back.
-  enter(block->entry, 0, 0);
+  enter(block->begin, 0, 0);
   Next next = take_exit(stop, state_.exit_number);
   pending_link_ = 0;
   pending_indirect_ = false;
@@ -283,15 +308,15 @@ Translator::Next Translator::step(Stop& stop, uint64_t most) {
 
 Block* Translator::block_for(uint64_t pc, uint64_t remaining) {
   if (Block* block = cache_.find(pc)) return block;
-  if (!hot_.empty() && hot_.count(pc)) {
+  if (hot_.find(pc) != nullptr) {
     if (remaining > 2 * kSlack) return nullptr;
-    hot_.erase(pc); // no room to record a path now: let it become hot again
+    hot_.set(pc, nullptr); // no room to record a path now: let it become hot again
   }
   Timed timed(translate_ticks_);
-  find_basic(memory_, stops_, pc, kLongestBasic, path_);
+  find_path(pc, kLongestBasic);
   if (path_.steps.empty()) return nullptr;
   ++statistics_.blocks;
-  return &make(Flavour::basic, path_.steps, path_.end);
+  return &make(Flavour::basic, path_.steps, path_.end, path_.trust);
 }
 
 // The guest goes where it must not: the fault that the kernel would raise for the fetch.
@@ -327,8 +352,8 @@ Translator::Next Translator::record_trace(Stop& stop) {
   while (trace.size() + kLongestUnit <= kLongestTrace) {
     uint64_t pc = state_.registers.rip;
     if (interrupted_ || (!trace.empty() && !stops_.empty() && stops_.count(pc))) break;
-    find_basic(memory_, stops_, pc, unit, path_);
-    if (path_.steps.empty()) break;
+    find_path(pc, unit);
+    if (path_.steps.empty() || path_.trust == CodeTrust::compared) break;
     size_t begin = trace.size();
     trace.insert(trace.end(), path_.steps.begin(), path_.steps.end());
     if (path_.steps.back().instruction.kind >= Kind::system_call) break; // the host's turn: the trace's end
@@ -355,7 +380,7 @@ Translator::Next Translator::record_trace(Stop& stop) {
       seen |= trace[i].instruction.pc == after;
     if (seen) break;
   }
-  hot_.erase(head);
+  hot_.set(head, nullptr);
   if (trace.empty()) return Next::go_on;
   if (loops) {
     size_t once = trace.size();
@@ -365,7 +390,7 @@ Translator::Next Translator::record_trace(Stop& stop) {
   }
   cache_.make_room();
   Timed timed(translate_ticks_);
-  make(Flavour::trace, trace, PathEnd::goes_on);
+  make(Flavour::trace, trace, PathEnd::goes_on, CodeTrust::watched);
   ++statistics_.traces;
   return Next::go_on;
 }
@@ -399,7 +424,7 @@ const MapEntry* Translator::map_entry(uint64_t host_pc) {
   if (block == nullptr) return nullptr;
   auto offset = static_cast<uint32_t>(reinterpret_cast<uint8_t*>(host_pc) - block->begin);
   auto after = std::upper_bound(block->map.begin(), block->map.end(), offset,
-                                [](uint32_t o, const MapEntry& e) { return o < e.offset; });
+                                [](uint32_t o, const MapEntry& e) { return o < e.offset(); });
   return after == block->map.begin() ? nullptr : &*std::prev(after);
 }
 
@@ -412,8 +437,8 @@ void Translator::interrupt(void* ucontext) {
   auto pc = static_cast<uint64_t>(gregs[REG_RIP]);
   const MapEntry* entry = cache_.contains(pc) ? map_entry(pc) : nullptr;
   if (entry == nullptr) return;
-  if (entry->spill & kBudgetInRcx) gregs[REG_RCX] -= kInterruptBias;
-  if (entry->spill & kBudgetInRax) gregs[REG_RAX] -= kInterruptBias;
+  if (entry->spill() & kBudgetInRcx) gregs[REG_RCX] -= kInterruptBias;
+  if (entry->spill() & kBudgetInRax) gregs[REG_RAX] -= kInterruptBias;
 }
 
 bool Translator::handle_signal(int signal, siginfo_t* info, void* ucontext) {
@@ -428,19 +453,20 @@ bool Translator::handle_signal(int signal, siginfo_t* info, void* ucontext) {
   // Order of Gpr to the order of gregs.
   static constexpr int kGreg[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
                                     REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-  if (entry.spill & kSpillRcx) gregs[REG_RCX] = static_cast<greg_t>(state_.spill_rcx);
-  if (entry.spill & kSpillRax) gregs[REG_RAX] = static_cast<greg_t>(state_.spill_rax);
-  if (entry.spill & kSpillScratch) gregs[kGreg[entry.scratch]] = static_cast<greg_t>(state_.spill_scratch);
+  if (entry.spill() & kSpillRcx) gregs[REG_RCX] = static_cast<greg_t>(state_.spill_rcx);
+  if (entry.spill() & kSpillRax) gregs[REG_RAX] = static_cast<greg_t>(state_.spill_rax);
+  if (entry.spill() & kSpillScratch)
+    gregs[kGreg[entry.scratch()]] = static_cast<greg_t>(state_.spill_scratch);
 
-  fault_pc_ = entry.pc;
-  fault_owed_ = entry.owed;
+  fault_pc_ = entry.pc();
+  fault_owed_ = entry.owed();
   pending_fault_.signal = signal;
   pending_fault_.info = *info;
   pending_fault_.trap_number = static_cast<uint64_t>(gregs[REG_TRAPNO]);
   pending_fault_.error_code = static_cast<uint64_t>(gregs[REG_ERR]);
   // An instruction's own address in siginfo is the guest's, too.
   if (reinterpret_cast<uint64_t>(info->si_addr) == pc)
-    pending_fault_.info.si_addr = reinterpret_cast<void*>(entry.pc);
+    pending_fault_.info.si_addr = reinterpret_cast<void*>(entry.pc());
   state_.exit_number = kExitFault;
   gregs[REG_RIP] = reinterpret_cast<greg_t>(cache_.glue().leave);
   return true;

@@ -18,6 +18,8 @@ struct TranslatorOptions {
   size_t cache_size = 256u << 20;
   uint64_t table_place = 0; // below 2 GiB
   bool traces = true;
+  // What a trace costs to make, it brings in only where a block is used often.
+  int32_t uses_before_trace = 1000;
   bool step_only = false; // one instruction at a time: the oracle
   // Keep what stores overwrite: see set_store_log(). Without traces.
   bool log_stores = false;
@@ -100,7 +102,8 @@ private:
   // Null: a trace is to be recorded from here, or there is no code.
   Block* block_for(uint64_t pc, uint64_t remaining);
   Block* private_block(uint64_t pc, uint64_t most);
-  Block& make(Flavour flavour, std::span<const PathStep> path, PathEnd end);
+  void find_path(uint64_t pc, size_t most);
+  Block& make(Flavour flavour, std::span<const PathStep> path, PathEnd end, CodeTrust trust);
   int64_t budget_for(uint64_t remaining) const;
   Next record_trace(Stop& stop);
   // Where translated code goes on after a system call that needed no host; 0 if it has to leave.
@@ -136,7 +139,8 @@ private:
   uint64_t hooked_at_ = UINT64_MAX; // the count at which it was last called
   uint64_t hooked_pc_ = 0;
   StoreLogEntry* log_end_ = nullptr;
-  std::unordered_set<uint64_t> hot_;
+  PcTable<void> hot_;                           // heads of traces that are to be recorded
+  std::unordered_set<uint64_t> changing_pages_; // whose code is compared before it is used
   WatchFilter& watches_;
   bool must_check_ = false;               // the next instruction may touch a watched range
   uint64_t reported_access_ = UINT64_MAX; // the time at which run() stopped before an access: not again

@@ -199,6 +199,8 @@ int64_t AddressSpace::munmap(uint64_t address, uint64_t length) {
   if (result < 0) return result;
   carve(address, address + size);
   stale(address, address + size);
+  std::erase_if(code_changes_,
+                [&](const auto& entry) { return entry.first >= address && entry.first < address + size; });
   return 0;
 }
 
@@ -435,19 +437,25 @@ size_t AddressSpace::executable_bytes(GuestAddr address, size_t wanted) {
   return std::min(result, wanted);
 }
 
-void AddressSpace::watch_code_page(GuestAddr page) {
-  if (!watched_pages_.insert(page.value).second) return;
+AddressSpace::CodeWatch AddressSpace::watch_code_page(GuestAddr page) {
+  // A fault costs as much as thousands of comparisons.
+  constexpr int kManyChanges = 16;
+  auto changes = code_changes_.find(page.value);
+  if (changes != code_changes_.end() && changes->second >= kManyChanges) return CodeWatch::compare;
+  if (!watched_pages_.insert(page.value).second) return CodeWatch::noticed;
   const Mapping* mapping = find(page.value);
-  if (mapping == nullptr || !(mapping->protection & PROT_WRITE)) return;
+  if (mapping == nullptr || !(mapping->protection & PROT_WRITE)) return CodeWatch::noticed;
   code_pages_.insert(page.value);
   plain_ = {};
   raw_syscall(SYS_mprotect, static_cast<int64_t>(page.value), kPage, PROT_READ);
+  return CodeWatch::noticed;
 }
 
 bool AddressSpace::release_code_page(GuestAddr address) {
   uint64_t page = page_down(address.value);
   if (!code_pages_.erase(page)) return false;
   watched_pages_.erase(page);
+  ++code_changes_[page];
   const Mapping* mapping = find(page);
   RDB_CHECK(mapping != nullptr);
   raw_syscall(SYS_mprotect, static_cast<int64_t>(page), kPage, host_protection(mapping->protection));

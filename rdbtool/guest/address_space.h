@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -75,7 +76,7 @@ public:
   size_t read(GuestAddr from, void* to, size_t size) override;
   size_t write(GuestAddr to, const void* from, size_t size) override;
   size_t executable_bytes(GuestAddr address, size_t wanted) override;
-  void watch_code_page(GuestAddr page) override;
+  CodeWatch watch_code_page(GuestAddr page) override;
 
   // A write to a page that is read-only only because it has translated code: makes it writable again, forgets
   // the translations, true.
@@ -106,9 +107,10 @@ private:
   bool find_plain(uint64_t address, uint64_t size);
 
   Layout layout_;
-  std::map<uint64_t, Mapping> mappings_;       // by begin
-  std::unordered_set<uint64_t> code_pages_;    // read-only for the CPU, writable for the guest
-  std::unordered_set<uint64_t> watched_pages_; // pages known to need nothing more
+  std::map<uint64_t, Mapping> mappings_;           // by begin
+  std::unordered_set<uint64_t> code_pages_;        // read-only for the CPU, writable for the guest
+  std::unordered_set<uint64_t> watched_pages_;     // pages known to need nothing more
+  std::unordered_map<uint64_t, int> code_changes_; // how often a page had to be released
   std::array<PlainRange, 4> plain_ = {};
   size_t next_plain_ = 0;
   std::vector<std::function<void(GuestAddr, uint64_t)>> code_changed_;

@@ -63,6 +63,7 @@ int64_t exec_rdb(const Handover& handover) {
   content["step_only"] = handover.machine.step_only;
   content["lockstep"] = handover.machine.lockstep;
   content["traces"] = handover.machine.traces;
+  content["eager"] = handover.machine.eager;
   content["chunk"] = handover.machine.turns.chunk;
   content["chaos"] = handover.machine.turns.chaos;
   content["turn_seed"] = handover.machine.turns.seed;
@@ -120,6 +121,7 @@ Handover receive_handover(int fd) {
     result.machine.step_only = content.at("step_only");
     result.machine.lockstep = content.at("lockstep");
     result.machine.traces = content.at("traces");
+    result.machine.eager = content.at("eager");
     result.machine.turns.chunk = content.at("chunk");
     result.machine.turns.chaos = content.at("chaos");
     result.machine.turns.seed = content.at("turn_seed");

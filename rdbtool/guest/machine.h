@@ -22,6 +22,7 @@ struct MachineOptions {
   bool randomise = true;
   bool step_only = false;
   bool traces = true;
+  bool eager = false; // traces are made early
   TurnOptions turns;
   bool lockstep = false; // live runs: compare with stepping all the way
 };

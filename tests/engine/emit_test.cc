@@ -53,6 +53,9 @@ TEST_F(Emit, moves) {
   EXPECT_EQ(text([&](Emitter& e) { e.store_imm32(slot_, 7); }), "mov dword ptr [SLOT], 0x07");
   EXPECT_EQ(text([&](Emitter& e) { e.mov_imm64(R11, 0x1122334455667788); }), "mov r11, 0x1122334455667788");
   EXPECT_EQ(text([&](Emitter& e) { e.load_top_of_stack(RCX); }), "mov rcx, [rsp]");
+  EXPECT_EQ(text([&](Emitter& e) { e.load_through_rcx(0); }), "mov rcx, [rcx]");
+  EXPECT_EQ(text([&](Emitter& e) { e.load_through_rcx(0x64); }), "mov rcx, fs:[rcx]");
+  EXPECT_EQ(text([&](Emitter& e) { e.load_byte_through_rcx(); }), "movzx ecx, byte ptr [rcx]");
 }
 
 TEST_F(Emit, arithmetic) {
@@ -91,6 +94,8 @@ TEST_F(Emit, stack_and_branches) {
               e.land(branch);
             }),
             "jrcxz 0x0000000030000003; pop rax");
+  EXPECT_EQ(text([&](Emitter& e) { e.jmp_to_if_rcxz(slot_); }),
+            "jrcxz 0x0000000030000004; jmp 0x0000000030000009; jmp SLOT");
   EXPECT_EQ(text([&](Emitter& e) { e.land(e.short_branch(0xE2, true)); }), "loop 0x0000000030000003");
 }
 
@@ -166,6 +171,34 @@ TEST_F(Emit, operands_of_indirect_branches_are_loaded) {
     Instruction i = instruction(0x30002000, c.bytes);
     EXPECT_EQ(text([&](Emitter& e) { EXPECT_TRUE(e.load_operand(RCX, i)); }), c.expected);
   }
+}
+
+TEST_F(Emit, addresses_of_operands_are_computed) {
+  struct Case {
+    std::vector<uint8_t> bytes;
+    const char* expected;
+  };
+  const Case cases[] = {
+      {{0x48, 0x89, 0x03}, "lea rcx, [rbx]"},
+      {{0x48, 0x89, 0x43, 0x10}, "lea rcx, [rbx+0x10]"},
+      {{0x4B, 0x89, 0x84, 0xE5, 0x00, 0x10, 0, 0}, "lea rcx, [r13+r12*8+0x1000]"},
+      {{0xC7, 0x04, 0x24, 1, 2, 3, 4}, "lea rcx, [rsp]"}, // the immediate is no part of it
+      {{0x66, 0xC7, 0x44, 0x24, 0x08, 1, 2}, "lea rcx, [rsp+0x08]"},
+      {{0x48, 0x8B, 0x04, 0xC5, 0, 0, 0x40, 0}, "lea rcx, [rax*8+0x400000]"},
+      {{0x67, 0x8B, 0x03}, "lea rcx, [ebx]"},
+      {{0x64, 0x8B, 0x03}, "lea rcx, [rbx]"}, // without its segment
+      {{0xC5, 0xFE, 0x7F, 0x43, 0x20}, "lea rcx, [rbx+0x20]"},
+      {{0xC4, 0x41, 0x7E, 0x7F, 0x43, 0x20}, "lea rcx, [r11+0x20]"},
+      {{0xC4, 0x81, 0x7E, 0x7F, 0x04, 0x23}, "lea rcx, [r11+r12*1]"},
+      {{0x83, 0x3D, 0x00, 0x01, 0, 0, 5}, "lea rcx, [0x0000000030002107]"},
+      {{0xC6, 0x05, 0x00, 0x01, 0, 0, 5}, "lea rcx, [0x0000000030002107]"},
+  };
+  for (const Case& c : cases) {
+    Instruction i = instruction(0x30002000, c.bytes);
+    EXPECT_EQ(text([&](Emitter& e) { EXPECT_TRUE(e.address_of_operand(RCX, i)); }), c.expected);
+  }
+  Instruction far = instruction(0x200000000000, {0xC6, 0x05, 0x00, 0x01, 0, 0, 5});
+  EXPECT_EQ(text([&](Emitter& e) { EXPECT_FALSE(e.address_of_operand(RCX, far)); }), "");
 }
 
 } // namespace

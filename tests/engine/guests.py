@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
 # name → options of `rdb run`
-ENGINES = {"fast": [], "blocks": ["--engine=blocks"], "step": ["--engine=step"], "lockstep": ["--lockstep"]}
+ENGINES = {"fast": [], "eager": ["--engine=eager"], "blocks": ["--engine=blocks"], "step": ["--engine=step"], "lockstep": ["--lockstep"]}
 
 
 def statistics(text):

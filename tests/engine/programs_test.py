@@ -35,6 +35,7 @@ PROGRAMS = {
     "longjmp": ("eng_longjmp", []),
     "memory": ("eng_memory", []),
     "simd": ("eng_simd", []),
+    "smc": ("eng_smc", []),
     "stack_forms": ("eng_stack_forms", []),
     "strings": ("eng_strings", []),
     "swapcontext": ("eng_swapcontext", []),

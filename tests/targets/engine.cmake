@@ -16,6 +16,7 @@ rdb_target_program(eng_integer_nopie eng_integer.c FLAGS -mno-red-zone -no-pie -
 rdb_target_program(eng_longjmp eng_longjmp.c FLAGS -Wno-infinite-recursion)
 rdb_target_program(eng_memory eng_memory.c)
 rdb_target_program(eng_simd eng_simd.c FLAGS -mavx2 -mfma -mf16c -maes -mpclmul -msse4.2)
+rdb_target_program(eng_smc eng_smc.c)
 rdb_target_program(eng_stack_forms eng_stack_forms.c)
 rdb_target_program(eng_stack_hash eng_stack_hash.c)
 rdb_target_program(eng_startup eng_startup.c)

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Code in all its shapes: every way to end a block, and code that changes.
+#include "tests/engine/engine_fixture.h"
+
+#include <cstdlib>
+#include <fmt/format.h>
+#include <random>
+
+namespace rdb::engine {
+namespace {
+
+class CodeTest : public EngineTest {};
+
+TEST_P(CodeTest, flags_live_across_every_kind_of_block_end) {
+  auto prepare = [&](Engine& engine, uint64_t start, uint64_t rounds) {
+    reset(engine, rdb_test_ends, 1);
+    engine.registers().gpr[RAX] = start;
+    engine.registers().gpr[RBX] = rounds;
+  };
+  std::mt19937_64 random(9);
+  std::vector<uint64_t> starts = {0, 1, UINT64_MAX, 1ull << 63};
+  for (int i = 0; i < 20; ++i)
+    starts.push_back(random());
+  std::vector<Outcome> expected;
+  {
+    auto engine = make(Tier::step);
+    for (uint64_t start : starts) {
+      prepare(*engine, start, 40);
+      expected.push_back(run(*engine, UINT64_MAX));
+      ASSERT_EQ(static_cast<int>(expected.back().reason), static_cast<int>(StopReason::system_call));
+    }
+  }
+  for (Tier tier : {Tier::blocks, Tier::traces}) {
+    auto engine = make(tier);
+    prepare(*engine, 5, 3000);
+    run(*engine, UINT64_MAX);
+    if (tier == Tier::traces) {
+      EXPECT_GT(engine->statistics().traces, 10u);
+    }
+    for (size_t i = 0; i < starts.size(); ++i) {
+      prepare(*engine, starts[i], 40);
+      expect_equal(expected[i], run(*engine, UINT64_MAX), fmt::format("start {:#x}", starts[i]));
+      if (HasFatalFailure()) return;
+    }
+    // And wherever it is stopped.
+    prepare(*engine, starts[7], 40);
+    uint64_t before = engine->executed();
+    Stop stop;
+    do
+      stop = engine->run(1 + random() % 900);
+    while (stop.reason == StopReason::limit);
+    expect_equal(expected[7], outcome(*engine, stop.reason, engine->executed() - before), "in pieces");
+  }
+}
+
+// Nobody tells the engine that code has changed: it has to see for itself.
+TEST_P(CodeTest, code_that_changes_often_is_compared) {
+  if (!GetParam()) return;
+  memory_.watch = GuestMemory::CodeWatch::compare;
+  uint8_t* patched = low_ + (rdb_test_function - rdb_test_code);
+  while (std::memcmp(patched, "\x49\xFF\xC7", 3) != 0)
+    ++patched;
+  for (Tier tier : {Tier::step, Tier::blocks, Tier::traces}) {
+    auto engine = make(tier);
+    for (int i = 0; i < 20; ++i) {
+      // "inc %r15", "dec %r15"
+      patched[2] = i % 2 == 0 ? 0xC7 : 0xCF;
+      reset(*engine, rdb_test_code, 200);
+      Outcome end = run(*engine, UINT64_MAX);
+      uint64_t start = 0x1111111111111111ull * R15;
+      auto steps = static_cast<int64_t>(end.registers.gpr[R15] - start);
+      ASSERT_EQ(steps > 0, i % 2 == 0) << "tier " << static_cast<int>(tier) << ", change " << i;
+      ASSERT_GT(std::abs(steps), 20);
+    }
+  }
+  patched[2] = 0xC7;
+}
+
+TEST_P(CodeTest, invalidated_code_is_translated_again) {
+  if (!GetParam()) return; // the code of this program is read-only
+  auto engine = make(Tier::traces);
+  reset(*engine, rdb_test_code, 1000);
+  Outcome before = run(*engine, UINT64_MAX);
+  // "inc %r15" becomes "dec %r15"
+  uint8_t* patched = low_ + (rdb_test_function - rdb_test_code);
+  while (std::memcmp(patched, "\x49\xFF\xC7", 3) != 0)
+    ++patched;
+  patched[2] = 0xCF;
+  engine->invalidate(GuestAddr(kLowCode), 4096);
+  reset(*engine, rdb_test_code, 1000);
+  Outcome after = run(*engine, UINT64_MAX);
+  EXPECT_EQ(before.executed, after.executed);
+  uint64_t start = 0x1111111111111111ull * R15;
+  EXPECT_EQ(before.registers.gpr[R15] - start, start - after.registers.gpr[R15]);
+  EXPECT_NE(before.registers.gpr[R15], start);
+}
+
+TEST_P(CodeTest, memory_stays_bounded_when_code_comes_and_goes) {
+  if (!GetParam()) return;
+  auto engine = make(Tier::traces);
+  for (int i = 0; i < 4000; ++i) {
+    reset(*engine, rdb_test_code, 3);
+    ASSERT_EQ(static_cast<int>(run(*engine, UINT64_MAX).reason), static_cast<int>(StopReason::system_call));
+    engine->invalidate(GuestAddr(kLowCode), 4096);
+  }
+  EXPECT_LT(engine->statistics().peak_cache_bytes, 8u << 20);
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, CodeTest, testing::Bool(),
+                         [](const auto& place) { return place.param ? "near" : "far"; });
+
+} // namespace
+} // namespace rdb::engine

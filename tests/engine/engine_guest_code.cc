@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Guest code for tests of the engine: see engine_fixture.h.
+
+// rdi: 4096 bytes, rsi: rounds. Flags live over calls, indirect calls, carries, returns to two places.
+asm(R"(
+    .text
+    .globl rdb_test_code, rdb_test_function, rdb_test_constant, rdb_test_faults, rdb_test_ends, rdb_test_code_end
+rdb_test_code:
+    mov %rsi, %rcx
+    xor %eax, %eax
+1:  mov %rcx, %rdx
+    imul $0x1E3779B1, %rdx, %rdx
+    add %rdx, %rax
+    adc $3, %rbx
+    rol $7, %rax
+    mov %rax, %r8
+    and $0xff8, %r8d
+    mov %rax, (%rdi,%r8)
+    cmp %rax, (%rdi,%r8)
+    jne 9f
+    test $1, %al
+    jz 2f
+    call rdb_test_function
+    jmp 3f
+2:  lea rdb_test_function(%rip), %r10
+    call *%r10
+3:  setc %r11b
+    sbb %r12, %r12
+    pushf
+    pop %r13
+    mov rdb_test_constant(%rip), %rbp
+    add %rbp, %rbx
+    movq %rax, %xmm3
+    paddq %xmm3, %xmm4
+    cmp $5, %r8
+    jb 4f
+    ror %cl, %r14
+4:  dec %rcx
+    jnz 1b
+9:  syscall
+rdb_test_function:
+    xor %r8, %rax
+    shl %cl, %r14
+    jc 5f
+    inc %r15
+5:  ret
+rdb_test_constant:
+    .quad 0x123456789abcdef
+# Each access through a register of its own, with flags of its own before it. ecx: rounds.
+rdb_test_faults:
+6:  add $1, %rax
+    mov %rax, (%rdi)
+    adc $0x7f, %rbx
+    add %rbx, (%rsi)
+    sbb %rdx, %rdx
+    cmp (%r8), %rbx
+    jb 7f
+    inc %rbx
+7:  push %rbx
+    mov (%r9), %r15
+    xor %r15, %rax
+    test %rbx, (%r10)
+    cmovz %rax, %rdx
+    pop %rbx
+    movdqu (%r11), %xmm1
+    dec %ecx
+    jnz 6b
+    syscall
+# Flags live across every kind of block end. They are made of a changing word, and seen behind the end; rax
+# collects them. rbx: rounds; rdi: memory with a copy of rsi, which is not zero.
+    .macro make_flags
+    imul $0x1E3779B1, %rax, %rax
+    inc %rax
+    mov %rax, %rdx
+    add %rdx, %rdx
+    .endm
+    .macro see_flags
+    pushf
+    pop %rdx
+    and $0x8D5, %edx
+    rol $5, %rax
+    xor %rdx, %rax
+    .endm
+rdb_test_ends:
+    make_flags
+    jmp 1f
+    nop
+1:  see_flags
+    .irp condition, o, no, b, ae, e, ne, be, a, s, ns, p, np, l, ge, le, g
+    make_flags
+    j\condition 1f
+    see_flags
+    make_flags
+1:  see_flags
+    .endr
+    .irp count, 1, 2
+    .irp ending, loop, loope, loopne
+    make_flags
+    mov $\count, %ecx
+    \ending 1f
+1:  see_flags
+    make_flags
+    mov $\count, %ecx
+    \ending 1f
+    see_flags
+    mov $7, %rcx
+1:  see_flags
+    .endr
+    .endr
+    .irp ending, jrcxz, jecxz
+    make_flags
+    mov %eax, %ecx
+    and %rsi, %rcx
+    make_flags
+    \ending 1f
+    see_flags
+1:  see_flags
+    .endr
+    make_flags
+    call 8f
+    see_flags
+    make_flags
+    call 9f
+    see_flags
+    lea 8f(%rip), %r8
+    make_flags
+    call *%r8
+    see_flags
+    lea 1f(%rip), %r8
+    make_flags
+    jmp *%r8
+1:  see_flags
+    lea 1f(%rip), %r8
+    mov %r8, 8(%rdi)
+    make_flags
+    jmp *8(%rdi)
+1:  see_flags
+    lea 1f(%rip), %r8
+    make_flags
+    push %r8
+    ret
+1:  see_flags
+    make_flags
+    push %rsi
+    push %rsi
+    lea 1f(%rip), %r8
+    push %r8
+    ret $16
+1:  see_flags
+    make_flags
+    popcnt %rsi, %r9
+    .rept 60
+    lea 1(%r9), %r9
+    .endr
+    see_flags
+    make_flags
+    lea (%rsp), %r9
+    pushf
+    popf
+    see_flags
+    sub $1, %rbx
+    jnz rdb_test_ends
+    syscall
+8:  see_flags
+    make_flags
+    ret
+9:  mov (%rsp), %r8
+    lea 8(%rsp), %rsp
+    jmp *%r8
+rdb_test_code_end:
+    nop
+    .skip 32
+)");
