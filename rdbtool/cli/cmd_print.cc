@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rdb print: a print statement added to a run that is already over. Compiles a region for it, replays the
-// recording with that in a process of its own, and shows what it printed as it comes.
+// rdb print: a print statement added to a run that is already over. Compiles a region for it and replays the
+// recording with that; where the code cannot be compiled again, gdb looks at every hit by the debug
+// information.
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/exec_words.h"
 #include "rdbtool/cli/command.h"
+#include "rdbtool/cli/print_debug_info.h"
+#include "rdbtool/cli/print_hits.h"
+#include "rdbtool/cli/print_list.h"
+#include "rdbtool/cli/trace_text.h"
 #include "rdbtool/debug/print_build.h"
+#include "rdbtool/debug/program_file.h"
+#include "rdbtool/debug/source_checksum.h"
 #include "rdbtool/guest/self.h"
 #include "rdbtool/trace/reader.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace rdb::cli {
@@ -26,7 +31,7 @@ namespace fs = std::filesystem;
 
 struct PrintOptions {
   std::vector<std::string> words; // [TRACE] PLACE WHAT ... and, from the first that begins with a dash, flags
-  std::string code, condition;
+  std::string code, condition, list, process;
   std::string from, to;
   uint64_t max_hits = UINT64_MAX;
   bool changes = false, json = false, csv = false;
@@ -84,167 +89,199 @@ Wanted parse_words(const PrintOptions& options) {
   return wanted;
 }
 
-// Where the source is: as named, or beside the program.
+// Where the source is: as named, or beside the program. Empty if it is not there.
 std::string find_source(const std::string& name, const std::string& program) {
   for (const fs::path& path : {fs::path(name), fs::path(program).parent_path() / name}) {
     std::error_code error;
     if (fs::is_regular_file(path, error)) return fs::canonical(path).string();
   }
-  user_error("print: there is no file '{}' here nor beside {}", name, program);
+  return "";
 }
 
-// The program's copy in the recording, and the libraries that it loaded.
-void find_program(const trace::TraceReader& trace, debug::PrintBuild& build) {
-  std::set<std::string> libraries;
-  trace::InputReader inputs = trace.inputs(trace.processes().front());
+// The copies in the recording of the program and the libraries that it loaded.
+std::vector<debug::RecordedFile> recorded_files(const trace::TraceReader& trace,
+                                                const trace::ProcessInfo& process) {
+  std::string program;
+  std::vector<debug::RecordedFile> files(1);
+  std::set<std::string> seen;
+  trace::InputReader inputs = trace.inputs(process);
   while (const trace::Input* input = inputs.next()) {
-    if (input->kind() == trace::InputKind::kStart)
-      build.program_path = input->as<trace::StartInput>().program;
+    if (input->kind() == trace::InputKind::kStart) program = input->as<trace::StartInput>().program;
     if (input->kind() != trace::InputKind::kMap) continue;
     const auto& map = input->as<trace::MapInput>();
     if (!map.has_file) continue;
-    std::string path(map.path);
-    if (path == build.program_path)
-      build.program = fs::absolute(trace.files().path_of(map.file));
-    else if (path.find(".so") != std::string::npos && fs::exists(path))
-      libraries.insert(path);
+    debug::RecordedFile file{std::string(map.path), fs::absolute(trace.files().path_of(map.file))};
+    if (file.path == program)
+      files[0] = file;
+    else if (file.path.find(".so") != std::string::npos && seen.insert(file.path).second)
+      files.push_back(file);
   }
-  if (build.program.empty()) user_error("print: {}: holds no program", trace.path());
-  build.libraries.assign(libraries.begin(), libraries.end());
+  if (files[0].copy.empty()) user_error("print: {}: holds no program", trace.path());
+  return files;
 }
 
-std::vector<debug::PrintSource> by_file(const std::vector<debug::PrintRequest>& requests,
-                                        const std::string& program) {
-  std::map<std::string, debug::PrintSource> files;
-  for (const debug::PrintRequest& request : requests) {
-    std::string path = find_source(request.file, program);
-    files[path].path = path;
-    files[path].requests.push_back(request);
+// The debug information of what was recorded is about another version of this source.
+bool has_changed(const std::string& source, const std::string& name,
+                 const std::vector<debug::RecordedFile>& files) {
+  std::ifstream stream(source, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(stream), {});
+  // A program with regions was compiled from the text without them.
+  if (text.find("rdb_begin") != std::string::npos) return false;
+  for (const debug::RecordedFile& file : files) {
+    try {
+      debug::ProgramFile program(file.copy);
+      if (auto sum = debug::recorded_checksum(program.elf(), name)) return *sum != debug::md5(text);
+    } catch (const elf::Error&) {
+      continue; // what cannot be read tells nothing
+    }
   }
-  std::vector<debug::PrintSource> sources;
-  sources.reserve(files.size());
-  for (auto& [path, source] : files)
-    sources.push_back(std::move(source));
-  return sources;
+  return false;
 }
 
-// Shows hits as they come.
-class Printer {
+class Print {
 public:
-  Printer(const PrintOptions& options, const std::vector<debug::PrintSource>& sources)
-      : options_(options), sources_(sources), style_(options.json  ? debug::HitStyle::json
-                                                     : options.csv ? debug::HitStyle::csv
-                                                                   : debug::HitStyle::plain) {}
-
-  void line(const std::string& text) {
-    std::optional<debug::Hit> hit = debug::parse_hit(text);
-    if (!hit) {
-      fmt::print("{}\n", text);
-      return;
-    }
-    std::string place = place_of(*hit);
-    if (options_.changes && !changed(*hit, place)) return;
-    if (counts_[place]++ >= options_.max_hits) return;
-    if (options_.csv && !header_ && !hit->fields.empty()) {
-      fmt::print("time,thread,place");
-      for (const auto& [name, value] : hit->fields)
-        fmt::print(",{}", name.find(',') == std::string::npos ? name : "\"" + name + "\"");
-      fmt::print("\n");
-      header_ = true;
-    }
-    fmt::print("{}\n", debug::render_hit(*hit, place, style_));
-    shown_ = true;
+  explicit Print(const PrintOptions& options)
+      : options_(options), wanted_(parse_words(options)), trace_(wanted_.trace) {
+    if (trace_.processes().empty()) user_error("{}: holds no process", trace_.path());
+    process_ = process_named(trace_, options.process);
+    files_ = recorded_files(trace_, process_);
   }
 
-  bool shown() const { return shown_; }
+  int run() {
+    std::string why = unfit();
+    if (why.empty()) {
+      debug::PrintBuild build{compiler_folder(), folder_.path(), files_, wanted_.flags};
+      std::vector<debug::PrintSource> sources = by_file();
+      debug::PrintBundles bundles = debug::build_print(build, sources, options_.condition);
+      if (bundles.why_not.empty()) return print_by_regions(bundles.paths, sources);
+      why = bundles.why_not;
+    }
+    for (const debug::PrintRequest& request : wanted_.requests)
+      if (request.code) user_error("print: {}; --code needs code that rdb-clang can compile again", why);
+    check_sources();
+    if (why != kSpots) fmt::print(stderr, "rdb: print: {}; going by the debug information instead\n", why);
+    HitPrinter printer(hit_options(), [&](const debug::Hit& hit) -> const debug::PrintRequest* {
+      for (const debug::PrintRequest& request : wanted_.requests)
+        if (hit.line == request.line && hit.file == (hit.line == 0 ? request.spot : request.file))
+          return &request;
+      return nullptr;
+    });
+    return finish(printer, printer.run([&] {
+      return print_by_debug_info({trace_.path(), options_.process, files_, wanted_.requests,
+                                  options_.condition, options_.from, options_.to, max_hits()});
+    }));
+  }
 
 private:
-  std::string place_of(const debug::Hit& hit) const {
-    for (const debug::PrintSource& source : sources_) {
-      if (fs::path(source.path).filename() != fs::path(hit.file).filename()) continue;
-      auto region = source.edited.regions.find(hit.line);
-      if (region != source.edited.regions.end())
-        return fmt::format("{}:{}", source.requests.front().file, region->second);
+  static constexpr const char* kSpots = "functions and addresses are found by symbols";
+
+  static std::string compiler_folder() { return fs::path(guest::self().program).parent_path(); }
+
+  // Why it cannot even be tried to compile the sources again.
+  std::string unfit() const {
+    for (const debug::PrintRequest& request : wanted_.requests) {
+      if (!request.spot.empty()) return kSpots;
+      if (find_source(request.file, files_[0].path).empty())
+        return fmt::format("there is no file '{}' here nor beside {}", request.file, files_[0].path);
     }
-    return fmt::format("{}:{}", hit.file, hit.line);
+    if (!fs::exists(compiler_folder() + "/rdb-clang"))
+      return fmt::format("rdb-clang is not installed beside {}", guest::self().program);
+    return "";
   }
 
-  bool changed(const debug::Hit& hit, const std::string& place) {
-    std::string values = hit.text;
-    for (const auto& [name, value] : hit.fields)
-      values += value + '\x1f';
-    auto [last, fresh] = last_.try_emplace(place, values);
-    if (fresh) return true;
-    if (last->second == values) return false;
-    last->second = values;
-    return true;
+  std::vector<debug::PrintSource> by_file() const {
+    std::map<std::string, debug::PrintSource> files;
+    for (const debug::PrintRequest& request : wanted_.requests) {
+      std::string path = find_source(request.file, files_[0].path);
+      files[path].path = path;
+      files[path].requests.push_back(request);
+    }
+    std::vector<debug::PrintSource> sources;
+    sources.reserve(files.size());
+    for (auto& [path, source] : files)
+      sources.push_back(std::move(source));
+    return sources;
+  }
+
+  // The lines of debug information are those of the source that was compiled.
+  void check_sources() const {
+    for (const debug::PrintRequest& request : wanted_.requests) {
+      std::string source = find_source(request.file, files_[0].path);
+      if (!source.empty() && has_changed(source, request.file, files_))
+        user_error("print: {} has changed since the recorded program was built (its debug information holds "
+                   "another checksum); go back to the source that was recorded",
+                   request.file);
+    }
+  }
+
+  HitOptions hit_options() const {
+    HitOptions hits{options_.changes, options_.max_hits, debug::HitStyle::plain};
+    if (options_.json) hits.style = debug::HitStyle::json;
+    if (options_.csv) hits.style = debug::HitStyle::csv;
+    return hits;
+  }
+
+  // Where every hit is shown, the process that finds them need not go on.
+  uint64_t max_hits() const {
+    return options_.changes || !options_.condition.empty() ? UINT64_MAX : options_.max_hits;
+  }
+
+  int print_by_regions(const std::vector<std::string>& bundles,
+                       const std::vector<debug::PrintSource>& sources) const {
+    std::vector<std::string> words = guest::self().words;
+    words.insert(words.end(), {"replay", "--quiet", "--no-report", "--prefix", "--retry-regions"});
+    for (const std::string& bundle : bundles)
+      words.insert(words.end(), {"-m", bundle});
+    if (!options_.process.empty()) words.insert(words.end(), {"-p", options_.process});
+    if (!options_.from.empty()) words.insert(words.end(), {"--from", options_.from});
+    if (!options_.to.empty()) words.insert(words.end(), {"--until", options_.to});
+    if (max_hits() != UINT64_MAX) words.insert(words.end(), {"--max-hits", std::to_string(max_hits())});
+    words.push_back(trace_.path());
+    HitPrinter printer(hit_options(), [&](const debug::Hit& hit) { return request_of(hit, sources); });
+    int status = printer.run([&words] {
+      std::vector<char*> argv = exec_words(words);
+      execv("/proc/self/exe", argv.data());
+      return kExitFailure;
+    });
+    // Any other is the program's.
+    return finish(printer, status == kExitFailure ? kExitFailure : 0);
+  }
+
+  // Regions stand at lines of the edited text.
+  static const debug::PrintRequest* request_of(const debug::Hit& hit,
+                                               const std::vector<debug::PrintSource>& sources) {
+    for (const debug::PrintSource& source : sources) {
+      if (fs::path(source.path).filename() != fs::path(hit.file).filename()) continue;
+      auto region = source.edited.regions.find(hit.line);
+      if (region != source.edited.regions.end()) return &source.requests[region->second];
+    }
+    return nullptr;
+  }
+
+  static int finish(const HitPrinter& printer, int status) {
+    if (!printer.shown() && status == 0)
+      fmt::print(stderr, "rdb: nothing was printed: the place was not reached\n");
+    return status;
   }
 
   const PrintOptions& options_;
-  const std::vector<debug::PrintSource>& sources_;
-  debug::HitStyle style_;
-  std::map<std::string, std::string> last_;
-  std::map<std::string, uint64_t> counts_;
-  bool header_ = false;
-  bool shown_ = false;
+  Wanted wanted_;
+  trace::TraceReader trace_;
+  trace::ProcessInfo process_;
+  std::vector<debug::RecordedFile> files_;
+  TemporaryFolder folder_;
 };
 
-// Replays in a child; its debug output comes through a pipe, its messages go where ours go. The status of rdb
-// itself, 0 if it was the program's.
-int replay(const std::vector<std::string>& words, Printer& printer) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) user_error("print: {}", std::strerror(errno));
-  pid_t child = fork();
-  if (child == 0) {
-    dup2(ends[1], STDOUT_FILENO);
-    std::vector<char*> argv = exec_words(words);
-    execv("/proc/self/exe", argv.data());
-    _exit(kExitFailure);
-  }
-  close(ends[1]);
-  if (child < 0) user_error("print: {}", std::strerror(errno));
-  std::unique_ptr<FILE, int (*)(FILE*)> input(fdopen(ends[0], "r"), std::fclose);
-  char* text = nullptr;
-  size_t room = 0;
-  for (ssize_t size; (size = getline(&text, &room, input.get())) > 0;) {
-    if (text[size - 1] == '\n') --size;
-    printer.line({text, static_cast<size_t>(size)});
-  }
-  std::free(text);
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == kExitFailure ? kExitFailure : 0;
-}
-
 int run_print(const PrintOptions& options) {
-  Wanted wanted = parse_words(options);
   if (options.json && options.csv) user_error("print: --json or --csv, not both");
-  trace::TraceReader trace(wanted.trace);
+  if (options.list.empty()) return Print(options).run();
+  if (options.words.size() > 1) user_error("print: --list takes a trace and nothing else");
+  trace::TraceReader trace(options.words.empty() ? "" : options.words[0]);
   if (trace.processes().empty()) user_error("{}: holds no process", trace.path());
-  TemporaryFolder folder;
-  debug::PrintBuild build;
-  build.compiler_folder = fs::path(guest::self().program).parent_path();
-  if (!fs::exists(build.compiler_folder + "/rdb-clang"))
-    user_error("print: rdb-clang is not installed beside {}", guest::self().program);
-  build.folder = folder.path();
-  build.user_flags = wanted.flags;
-  find_program(trace, build);
-  std::vector<debug::PrintSource> sources = by_file(wanted.requests, build.program_path);
-  std::string bundle = debug::build_print(build, sources, options.condition);
-
-  std::vector<std::string> words = guest::self().words;
-  words.insert(words.end(), {"replay", "--quiet", "--no-report", "--prefix", "-m", bundle});
-  if (!options.from.empty()) words.insert(words.end(), {"--from", options.from});
-  if (!options.to.empty()) words.insert(words.end(), {"--until", options.to});
-  // With a condition a hit may print nothing; then the lines are counted here.
-  if (options.max_hits != UINT64_MAX && options.condition.empty())
-    words.insert(words.end(), {"--max-hits", std::to_string(options.max_hits)});
-  words.push_back(trace.path());
-  Printer printer(options, sources);
-  int status = replay(words, printer);
-  if (!printer.shown() && status == 0)
-    fmt::print(stderr, "rdb: nothing was printed: the place was not reached\n");
-  return status;
+  return list_lines(trace, process_named(trace, options.process), debug::parse_range(options.list),
+                    options.json  ? debug::HitStyle::json
+                    : options.csv ? debug::HitStyle::csv
+                                  : debug::HitStyle::plain);
 }
 
 } // namespace
@@ -253,9 +290,15 @@ Action setup_print(CLI::App& app) {
   auto options = std::make_shared<PrintOptions>();
   app.add_option(
       "WORDS", options->words,
-      "[TRACE] FILE:LINE WHAT [FILE:LINE WHAT]... [-- FLAGS]: what to print just before that line runs; "
-      "expressions separated by commas, or a format and its arguments; the compiler flags of the file if "
-      "rdb cannot find them");
+      "[TRACE] PLACE WHAT [PLACE WHAT]... [-- FLAGS]: what to print just before FILE:LINE, @FUNCTION or "
+      "*0xADDRESS runs; expressions separated by commas, or a format and its arguments; the compiler flags "
+      "of "
+      "the file if rdb cannot find them");
+  app.add_option(
+      "--list", options->list,
+      "Show which lines of FILE:FIRST-LAST have code, how often each was reached, and which variables "
+      "there are (needs -g)");
+  app.add_option("-p,--process", options->process, "Of this process of the recording instead of the first");
   app.add_option("--if", options->condition, "Print only where this is true");
   app.add_option("--code", options->code, "Run these statements instead of printing expressions");
   app.add_flag("--changes", options->changes, "Print only what differs from the time before");
@@ -266,6 +309,8 @@ Action setup_print(CLI::App& app) {
   app.add_flag("--csv", options->csv, "A table, as CSV");
   app.footer("Examples:  rdb print list.c:42 'n, p->len'\n"
              "           rdb print list.c:42 '\"%d of %d\", i, n' --if 'i > 100'\n"
+             "           rdb print --list list.c:40-60\n"
+             "           rdb print @strlen '(char*)$rdi' --max-hits 10\n"
              "           rdb print calc-3 main.cc:7 'v.size(), name' parse.cc:90 'token' --changes");
   return [options] { return run_print(*options); };
 }

@@ -201,6 +201,8 @@ Action setup_replay(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_option("--region-timeout", options->runner.timeout,
                  "Seconds after which a region that does not end is given up (10; 0: never)");
+  app.add_flag("--retry-regions", options->runner.retry,
+               "Run a region again that crashed; its output says that it did");
   app.add_flag("--stats", options->stats, "Print hits and time of each region at the end");
   return [options] {
     options->runner.timed = options->stats;

@@ -86,11 +86,13 @@ int serve_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::stri
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// As gdb takes a word of a command line apart.
+// As gdb takes a word of a command line apart: a backslash counts even between quotes.
 std::string quoted(const std::string& word) {
   std::string out = "'";
-  for (char c : word)
-    out += c == '\'' ? "'\\''" : std::string(1, c);
+  for (char c : word) {
+    if (c == '\'' || c == '\\') out += '\\';
+    out += c;
+  }
   return out + "'";
 }
 

@@ -4,6 +4,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/exec_words.h"
 #include "rdbtool/debug/bundle.h"
+#include "rdbtool/debug/program_file.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -62,33 +63,71 @@ std::string retold(const std::string& log, const EditedSource& source, bool& at_
   return text.empty() ? read_file(log) : text;
 }
 
+// Why the code of a file cannot be compiled again and bound to it; empty if it can, as far as one sees.
+std::string unfit(const RecordedFile& file) {
+  try {
+    ProgramFile program(file.copy);
+    if (program.elf().symbols().empty()) return fmt::format("{} has no symbol table", file.path);
+    // Compilers sign; the C library's start-up code is always gcc's.
+    const elf::Section* comment = program.elf().find(".comment");
+    if (comment == nullptr || comment->bytes.find("clang version") != std::string_view::npos) return "";
+    return fmt::format("{} was not compiled by clang but by {}", file.path,
+                       elf::string_at(comment->bytes, 0));
+  } catch (const elf::Error& error) {
+    return fmt::format("{}: {}", file.path, error.what());
+  }
+}
+
 class Builder {
 public:
   Builder(const PrintBuild& build, std::vector<PrintSource>& sources, const std::string& condition)
-      : build_(build), sources_(sources), condition_(condition) {}
+      : build_(build), sources_(sources), condition_(condition) {
+    for (const RecordedFile& file : build.files)
+      if (unfit(file).empty()) targets_.push_back({file, {}});
+  }
 
-  std::string run() {
+  PrintBundles run() {
+    PrintBundles result;
+    if (targets_.empty()) {
+      result.why_not = unfit(build_.files.front());
+      return result;
+    }
     for (size_t i = 0; i < sources_.size(); ++i)
-      compile(sources_[i], i);
-    std::string why;
-    if (!bind(objects_, why)) user_error("print: {}", why);
-    return bundle_name() + ".rdb";
+      if (std::string why; !compile(sources_[i], i, why)) {
+        result.why_not = why;
+        return result;
+      }
+    for (const Target& target : targets_) {
+      if (target.objects.empty()) continue;
+      // With one object, finding out whose it is has made the bundle.
+      std::string why;
+      if (target.objects.size() > 1 && bind(target, target.objects, why) != Found::placed)
+        user_error("print: {}", why);
+      result.paths.push_back(bundle_name(target) + ".rdb");
+    }
+    return result;
   }
 
 private:
-  std::string bundle_name() const {
-    return build_.folder + "/" + fs::path(build_.program_path).filename().string();
+  struct Target {
+    RecordedFile file;
+    std::vector<std::string> objects; // whose code it has
+  };
+
+  std::string bundle_name(const Target& target) const {
+    return fmt::format("{}/{}/{}", build_.folder, &target - targets_.data(),
+                       fs::path(target.file.path).filename().string());
   }
 
-  // Tries the ways in which the file may have been compiled until one gives the recorded code.
-  void compile(PrintSource& source, size_t number) {
+  // Tries the ways in which the file may have been compiled until one gives recorded code.
+  bool compile(PrintSource& source, size_t number, std::string& why) {
     source.edited = insert_regions(read_file(source.path), source.requests, condition_);
     std::string base = fmt::format("{}/{}", build_.folder, number);
     std::string text = base + fs::path(source.path).extension().string();
     std::ofstream(text, std::ios::binary) << source.edited.text;
-    std::string object = base + ".o", log = base + ".log", why;
+    std::string object = base + ".o", log = base + ".log";
     for (const CompileCommand& command :
-         compile_commands(source.path, build_.program_path, build_.user_flags)) {
+         compile_commands(source.path, build_.files.front().path, build_.user_flags)) {
       std::vector<std::string> words{build_.compiler_folder + (command.cxx ? "/rdb-clang++" : "/rdb-clang")};
       words.insert(words.end(), command.flags.begin(), command.flags.end());
       words.insert(words.end(), {"-c", "-w", fmt::format("--rdb-edit={}={}", source.path, text), "-o", object,
@@ -96,55 +135,67 @@ private:
       if (run_in(command.directory, words, log) != 0) {
         bool at_expression = false;
         why = retold(log, source.edited, at_expression);
-        if (at_expression) break; // other flags will not make it better
+        // Other flags will not make it better.
+        if (at_expression) user_error("print: {}: {}", source.requests.front().file, why);
         continue;
       }
-      std::vector<std::string> one = {object};
-      if (!bind(one, why)) continue;
-      source.way = command.from;
-      objects_.push_back(object);
-      return;
+      Found found = Found::elsewhere;
+      for (size_t i = 0; i < targets_.size() && found == Found::elsewhere; ++i) {
+        found = bind(targets_[i], {object}, why);
+        if (found == Found::placed) targets_[i].objects.push_back(object);
+      }
+      if (found == Found::placed) return true;
+      if (found == Found::lost) break; // it is the recorded code: other flags will not help
     }
-    user_error("print: {}: {}", source.requests.front().file, why);
+    why = fmt::format("{}: {}", source.requests.front().file, why);
+    return false;
   }
 
-  // Makes the bundle of some objects. False if the program does not hold their code.
-  bool bind(const std::vector<std::string>& objects, std::string& why) const {
-    std::string log = build_.folder + "/bind.log";
-    std::vector<std::string> words = {build_.compiler_folder + "/rdb-clang", "--rdb-bind=" + build_.program,
-                                      "-o", bundle_name()};
+  enum class Found : uint8_t { placed, lost, elsewhere };
+
+  // Makes the bundle of some objects; tells whether the target holds their code, and the regions a place in
+  // it.
+  Found bind(const Target& target, const std::vector<std::string>& objects, std::string& why) const {
+    std::string log = build_.folder + "/bind.log", name = bundle_name(target);
+    fs::create_directories(fs::path(name).parent_path());
+    std::vector<std::string> words = {build_.compiler_folder + "/rdb-clang", "--rdb-bind=" + target.file.copy,
+                                      "-o", name};
     words.insert(words.end(), objects.begin(), objects.end());
-    words.insert(words.end(), build_.libraries.begin(), build_.libraries.end());
+    for (size_t i = 1; i < build_.files.size(); ++i)
+      if (const std::string& path = build_.files[i].path; path != target.file.path && fs::exists(path))
+        words.push_back(path);
     if (run_in(build_.folder, words, log) != 0) {
       why = read_file(log);
       while (why.ends_with('\n'))
         why.pop_back();
-      return false;
+      return Found::elsewhere;
     }
-    Bundle bundle(bundle_name() + ".rdb");
+    Bundle bundle(name + ".rdb");
     const descriptors::Descriptors& d = bundle.descriptors();
     for (const descriptors::Region& region : d.regions) {
       bool placed = std::ranges::any_of(
           d.locations, [&](const descriptors::Location& l) { return l.region == region.id; });
-      if (placed) return true;
-      why = region.status == descriptors::Status::kUnused
-                ? "the recorded program was compiled from another source or with other "
-                  "flags; give them behind --"
-                : region.reason;
+      if (placed) return Found::placed;
+      if (region.status != descriptors::Status::kUnused) {
+        why = region.reason;
+        return Found::lost;
+      }
     }
-    return false;
+    why = "the recorded program was compiled from another source, by another compiler or with other flags "
+          "(give them behind --)";
+    return Found::elsewhere;
   }
 
   const PrintBuild& build_;
   std::vector<PrintSource>& sources_;
   const std::string& condition_;
-  std::vector<std::string> objects_;
+  std::vector<Target> targets_;
 };
 
 } // namespace
 
-std::string build_print(const PrintBuild& build, std::vector<PrintSource>& sources,
-                        const std::string& condition) {
+PrintBundles build_print(const PrintBuild& build, std::vector<PrintSource>& sources,
+                         const std::string& condition) {
   return Builder(build, sources, condition).run();
 }
 

@@ -11,7 +11,8 @@
 namespace rdb::debug {
 namespace {
 
-constexpr char kField = '\x1f'; // stands before each name and each value
+constexpr char kField = '\x1f';   // stands before each name and each value
+constexpr char kReached = '\x1e'; // alone: the place was reached, and what is printed there follows
 
 std::string trimmed(const std::string& text) {
   size_t begin = text.find_first_not_of(" \t");
@@ -70,29 +71,57 @@ private:
   unsigned count_ = 0;
 };
 
-void write_region(Writer& writer, EditedSource& out, const PrintRequest& request, size_t number,
-                  const std::string& condition) {
-  writer.line("rdb_begin");
-  out.regions[writer.count()] = request.line;
-  auto typed = [&](const std::string& before, const std::string& text, const std::string& after) {
-    writer.line(before + text + after);
-    out.lines[writer.count()] = {number, text, static_cast<unsigned>(before.size()) + 1};
-  };
-  if (!condition.empty()) typed("if (", condition, ") {");
-  if (request.code) {
-    typed("", request.what, ";");
-  } else if (is_format(request.what)) {
-    typed("__builtin_printf(", request.what, ");");
-    writer.line("__builtin_printf(\"\\n\");");
-  } else {
-    for (const std::string& expression : split_expressions(request.what)) {
-      writer.line("__builtin_printf(\"%s\", \"\\x1f\" \"" + quoted(expression) + "\" \"\\x1f\");");
-      typed("__rdb_show(", expression, ");");
-    }
-    writer.line("__builtin_printf(\"\\n\");");
+// One region for each expression: what is unavailable at the place costs only its own region. The first one
+// needs nothing, and tells that the place was reached.
+class RegionWriter {
+public:
+  RegionWriter(Writer& writer, EditedSource& out, size_t number, const std::string& condition)
+      : writer_(writer), out_(out), number_(number), condition_(condition) {}
+
+  void begin() {
+    writer_.line("rdb_begin");
+    out_.regions[writer_.count()] = number_;
+    if (!condition_.empty()) typed("if (", condition_, ") {");
   }
-  if (!condition.empty()) writer.line("}");
-  writer.line("rdb_end");
+  void code(const std::string& text) { writer_.line(text); }
+  // A line with what the user typed in it.
+  void typed(const std::string& before, const std::string& text, const std::string& after) {
+    writer_.line(before + text + after);
+    out_.lines[writer_.count()] = {number_, text, static_cast<unsigned>(before.size()) + 1};
+  }
+  void end() {
+    if (!condition_.empty()) writer_.line("}");
+    writer_.line("rdb_end");
+  }
+
+private:
+  Writer& writer_;
+  EditedSource& out_;
+  size_t number_;
+  const std::string& condition_;
+};
+
+void write_regions(RegionWriter& region, const PrintRequest& request) {
+  region.begin();
+  if (request.code) {
+    region.typed("", request.what, ";");
+    return region.end();
+  }
+  region.code("__builtin_printf(\"\\x1e\\n\");");
+  region.end();
+  if (is_format(request.what)) {
+    region.begin();
+    region.typed("__builtin_printf(", request.what, ");");
+    region.code("__builtin_printf(\"\\n\");");
+    return region.end();
+  }
+  for (const std::string& expression : split_expressions(request.what)) {
+    region.begin();
+    region.code("__builtin_printf(\"%s\", \"\\x1f\" \"" + quoted(expression) + "\" \"\\x1f\");");
+    region.typed("__rdb_show(", expression, ");");
+    region.code("__builtin_printf(\"\\n\");");
+    region.end();
+  }
 }
 
 std::string csv_field(const std::string& text) {
@@ -103,30 +132,60 @@ std::string csv_field(const std::string& text) {
   return result + "\"";
 }
 
+bool parse_number(std::string_view text, unsigned& number) {
+  auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && rest == text.data() + text.size() && number > 0;
+}
+
 // The line of FILE:LINE; 0 if it is not that.
 unsigned line_of(const std::string& place) {
   size_t colon = place.rfind(':');
   if (colon == std::string::npos || colon == 0) return 0;
   unsigned line = 0;
-  const char* end = place.data() + place.size();
-  auto [rest, error] = std::from_chars(place.data() + colon + 1, end, line);
-  return error == std::errc() && rest == end ? line : 0;
+  return parse_number(std::string_view(place).substr(colon + 1), line) ? line : 0;
+}
+
+bool is_spot(const std::string& place) {
+  return (place.starts_with('@') && place.size() > 1) || (place.starts_with("*0x") && place.size() > 3);
 }
 
 } // namespace
 
 bool is_place(const std::string& text) {
-  return line_of(text) != 0;
+  return is_spot(text) || line_of(text) != 0;
 }
 
 PrintRequest parse_place(const std::string& place, const std::string& what) {
   PrintRequest request;
-  request.line = line_of(place);
-  if (request.line == 0) user_error("print: '{}' is not a place: it is FILE:LINE, as in list.c:42", place);
+  if (!is_place(place))
+    user_error("print: '{}' is not a place: it is FILE:LINE, as in list.c:42, @FUNCTION or *0xADDRESS",
+               place);
   if (trimmed(what).empty()) user_error("print: nothing to print at {}", place);
-  request.file = place.substr(0, place.rfind(':'));
+  if (is_spot(place)) {
+    request.spot = place;
+  } else {
+    request.file = place.substr(0, place.rfind(':'));
+    request.line = line_of(place);
+  }
   request.what = trimmed(what);
   return request;
+}
+
+LineRange parse_range(const std::string& text) {
+  LineRange range;
+  size_t colon = text.rfind(':');
+  range.file = text.substr(0, colon);
+  if (colon != std::string::npos) {
+    std::string_view lines = std::string_view(text).substr(colon + 1);
+    size_t dash = lines.find('-');
+    bool good = parse_number(lines.substr(0, dash), range.first);
+    range.last = range.first;
+    if (dash != std::string_view::npos) good = good && parse_number(lines.substr(dash + 1), range.last);
+    if (!good || range.last < range.first) range.file.clear();
+  }
+  if (range.file.empty())
+    user_error("print: '{}' is not a range of lines: it is FILE:FIRST-LAST, as in list.c:40-60", text);
+  return range;
 }
 
 std::vector<std::string> split_expressions(const std::string& list) {
@@ -181,7 +240,10 @@ EditedSource insert_regions(const std::string& source, const std::vector<PrintRe
         writer.line(line);
     if (i == lines.size()) break;
     for (size_t number = 0; number < requests.size(); ++number)
-      if (requests[number].line == i + 1) write_region(writer, out, requests[number], number, condition);
+      if (requests[number].line == i + 1) {
+        RegionWriter region(writer, out, number, condition);
+        write_regions(region, requests[number]);
+      }
     writer.line(lines[i]);
   }
   return out;
@@ -208,6 +270,8 @@ std::optional<Hit> parse_hit(const std::string& line) {
   hit.file = match[3];
   hit.line = static_cast<unsigned>(std::stoul(match[4]));
   std::string rest = match[5];
+  hit.reached = rest.starts_with(kReached);
+  if (hit.reached) rest.erase(0, 1);
   if (!rest.starts_with(kField)) {
     hit.text = rest;
     return hit;

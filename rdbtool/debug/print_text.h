@@ -16,12 +16,21 @@ struct PrintRequest {
   unsigned line = 0;
   std::string what;  // expressions, or a format and its arguments
   bool code = false; // statements, taken as they are
+  std::string spot;  // in place of file and line: "@function" or "*0x401136"
 };
 
-// "file.c:42"?
+// "file.c:42", "@function" or "*0x401136"?
 bool is_place(const std::string& text);
 // Throws UserError if it is none.
 PrintRequest parse_place(const std::string& place, const std::string& what);
+
+// "file.c:40-60", "file.c:40" or "file.c".
+struct LineRange {
+  std::string file;
+  unsigned first = 1;
+  unsigned last = UINT32_MAX;
+};
+LineRange parse_range(const std::string& text);
 
 // The expressions of a list, at its outer commas.
 std::vector<std::string> split_expressions(const std::string& list);
@@ -37,8 +46,8 @@ struct EditedSource {
     unsigned column; // where the expression begins
   };
   std::map<unsigned, Line> lines; // of the edited text that hold what the user typed
-  std::map<unsigned, unsigned>
-      regions; // line of the edited text at which a region begins -> line of the source
+  // Line of the edited text at which a region begins -> the request.
+  std::map<unsigned, size_t> regions;
 };
 EditedSource insert_regions(const std::string& source, const std::vector<PrintRequest>& requests,
                             const std::string& condition);
@@ -46,8 +55,9 @@ EditedSource insert_regions(const std::string& source, const std::vector<PrintRe
 // A compiler's message at what the user typed, told of that instead of the edited file; others are unchanged.
 std::string retell_message(const std::string& message, const EditedSource& source);
 
-// One hit, as the region printed it behind rdb's prefix.
+// One line that a region printed, behind rdb's prefix; and a whole hit, when its lines are put together.
 struct Hit {
+  bool reached = false; // the first of a hit: the place was reached
   uint64_t time = 0;
   int32_t thread = 0;
   std::string file;  // as rdb's prefix names it

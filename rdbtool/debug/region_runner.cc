@@ -156,8 +156,10 @@ void RegionRunner::run(RegionCount& count, Code code, void* argument, void (*flu
   nested_->end_region();
   if (options_.timed) count.ticks += __rdtsc() - start;
   if (flush != nullptr) flush();
+  bool given_up = !escape.reason.empty();
+  if (given_up && options_.retry) fmt::print("<{}>\n", escape.reason);
   if (captured_ >= 0) show_output(count);
-  if (!escape.reason.empty()) give_up_after(count, escape);
+  if (given_up && !options_.retry) give_up_after(count, escape);
 }
 
 void RegionRunner::give_up_after(RegionCount& count, const Escape& escape) {

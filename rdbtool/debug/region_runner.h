@@ -26,6 +26,7 @@ struct RunnerOptions {
   std::string output;  // a file for debug output instead of standard output
   bool timed = false;  // count ticks
   double timeout = 10; // seconds until debug code is given up; 0: never
+  bool retry = false;  // run debug code again that had to be given up; its output says why it was
 };
 
 class RegionRunner {

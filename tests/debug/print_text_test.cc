@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The text behind rdb print: places, lists of expressions, edited sources, messages, hits, compile flags.
+#include "rdbtool/debug/md5.h"
 #include "rdbtool/debug/print_text.h"
+#include "rdbtool/debug/source_lines.h"
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/debug/compile_command.h"
@@ -37,18 +39,23 @@ TEST(PrintText, RegionsStandBeforeTheirLines) {
   EXPECT_EQ(edited.text, "#include <a.h>\n"
                          "#include <rdb/rdb.h>\nrdb_begin_globals\n#include <rdb/show.h>\nrdb_end_globals\n"
                          "int f(void) {\n"
-                         "rdb_begin\n"
-                         "if (x > 1) {\n"
+                         "rdb_begin\nif (x > 1) {\n"
+                         "__builtin_printf(\"\\x1e\\n\");\n"
+                         "}\nrdb_end\n"
+                         "rdb_begin\nif (x > 1) {\n"
                          "__builtin_printf(\"%s\", \"\\x1f\" \"x\" \"\\x1f\");\n"
                          "__rdb_show(x);\n"
+                         "__builtin_printf(\"\\n\");\n"
+                         "}\nrdb_end\n"
+                         "rdb_begin\nif (x > 1) {\n"
                          "__builtin_printf(\"%s\", \"\\x1f\" \"y\" \"\\x1f\");\n"
                          "__rdb_show(y);\n"
                          "__builtin_printf(\"\\n\");\n"
-                         "}\n"
-                         "rdb_end\n"
+                         "}\nrdb_end\n"
                          "  return x;\n}\n");
-  EXPECT_EQ(edited.regions.at(7), 3u);
-  EXPECT_EQ(retell_message("/src/a.c:12:13: error: use of undeclared identifier 'y'", edited),
+  EXPECT_EQ(edited.regions.at(7), 0u);
+  EXPECT_EQ(edited.regions.at(19), 0u);
+  EXPECT_EQ(retell_message("/src/a.c:22:13: error: use of undeclared identifier 'y'", edited),
             "'y':2: error: use of undeclared identifier 'y'");
   EXPECT_EQ(retell_message("/src/a.c:1:10: error: no a.h", edited), "/src/a.c:1:10: error: no a.h");
   EXPECT_THROW(insert_regions("x\n", {{"a.c", 2, "x", false}}, ""), UserError);
@@ -59,6 +66,43 @@ TEST(PrintText, IncludesInsideConditionalsAreNoPlaceForOthers) {
   EditedSource edited =
       insert_regions("#include <a.h>\n#if X\n#include <b.h>\n#endif\nint x;\n", {request}, "");
   EXPECT_TRUE(edited.text.starts_with("#include <a.h>\n#include <rdb/rdb.h>\n")) << edited.text;
+}
+
+TEST(PrintText, RangesAreFileAndLines) {
+  EXPECT_EQ(parse_range("a.c:3-7").last, 7u);
+  EXPECT_EQ(parse_range("a.c:3").last, 3u);
+  EXPECT_EQ(parse_range("dir/a.c").first, 1u);
+  EXPECT_THROW(parse_range("a.c:7-3"), UserError);
+  EXPECT_THROW(parse_range("a.c:-3"), UserError);
+  EXPECT_THROW(parse_range(":3"), UserError);
+}
+
+TEST(PrintText, SpotsAreFunctionsAndAddresses) {
+  EXPECT_TRUE(is_place("@main"));
+  EXPECT_TRUE(is_place("*0x401000"));
+  EXPECT_FALSE(is_place("@"));
+  EXPECT_FALSE(is_place("*p"));
+}
+
+TEST(Md5, AgreesWithItsStandard) {
+  auto text = [](const std::string& of) {
+    std::string digits;
+    for (uint8_t byte : md5(of))
+      digits += fmt::format("{:02x}", byte);
+    return digits;
+  };
+  EXPECT_EQ(text(""), "d41d8cd98f00b204e9800998ecf8427e");
+  EXPECT_EQ(text("abc"), "900150983cd24fb0d6963f7d28e17f72");
+  EXPECT_EQ(text("12345678901234567890123456789012345678901234567890123456789012345678901234567890"),
+            "57edf4a22be3c955ac49da2e2107b67a");
+}
+
+TEST(SourceLines, PathsEndInTheNameOfTheSource) {
+  EXPECT_TRUE(names_source("/src/dir/a.c", "a.c"));
+  EXPECT_TRUE(names_source("/src/dir/a.c", "./dir/a.c"));
+  EXPECT_TRUE(names_source("a.c", "a.c"));
+  EXPECT_FALSE(names_source("/src/aa.c", "a.c"));
+  EXPECT_FALSE(names_source("a.c", "dir/a.c"));
 }
 
 TEST(PrintText, HitsAreReadAndRendered) {

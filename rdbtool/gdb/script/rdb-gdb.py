@@ -3,6 +3,7 @@
 
 gdb learns of a new position as it learns of everything, by a stop. So a command that moves tells the server
 where to go, and then lets gdb make a step, which the server answers from there."""
+import json
 import os
 import re
 
@@ -282,6 +283,110 @@ def answer_history(expression, place, how):
         raise gdb.error(f"{place} was never reached")
 
 
+def is_string(value_type):
+    """A pointer to characters: shown by them, without its address."""
+    bare = value_type.strip_typedefs()
+    return (bare.code == gdb.TYPE_CODE_PTR and bare.target().strip_typedefs().code in (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_CHAR)
+            and bare.target().sizeof == 1)
+
+
+def text_of(expression):
+    value = gdb.parse_and_eval(expression)
+    return value.format_string(max_elements=200, address=not is_string(value.type))
+
+
+def frame_of_line(line):
+    """Where functions are inlined, several are at the same instruction: the one that has the line."""
+    best = frame = gdb.newest_frame()
+    best_line = -1
+    while frame is not None:
+        function = frame.function()
+        if function is not None and best_line < function.line <= line:
+            best, best_line = frame, function.line
+        if frame.type() != gdb.INLINE_FRAME:
+            break
+        frame = frame.older()
+    return best
+
+
+class Print(gdb.Breakpoint):
+    """Tells the values at a place as a debug region of `rdb print` does, and never stops."""
+
+    MISTAKES = ("No symbol", "A syntax error", "Attempt to", "There is no member", "Invalid")
+
+    def __init__(self, place, question):
+        self.place = place
+        self.question = question
+        self.hits = self.shown = 0
+        where_to = place["file"].lstrip("@") if place["line"] == 0 else f"{place['file']}:{place['line']}"
+        super().__init__(where_to, internal=True)
+
+    def stop(self):
+        time, thread = where()
+        time = int(time)
+        if self.question["from"] and time < int(self.question["from"]):
+            return False
+        if self.question["to"] and time > int(self.question["to"]):
+            return True
+        self.hits += 1
+        if self.place["line"] > 0:
+            frame_of_line(self.place["line"]).select()
+        try:
+            if self.question["if"] and not self.value("if", self.question["if"], lambda text: bool(gdb.parse_and_eval(text))):
+                return False
+            text = self.text()
+        except gdb.GdbError as error:
+            self.question["error"] = str(error)
+            return True
+        say(f"[{time} {thread} {self.place['file']}:{self.place['line']}] \x1e{text}\n")
+        self.shown += 1
+        if self.shown >= self.question["most"]:
+            self.enabled = False
+        return False
+
+    def text(self):
+        if "format" in self.place:
+            return self.value("format", self.place["format"], lambda text: output_of("printf " + text))
+        return "".join(f"\x1f{expression}\x1f{self.value('expression', expression, text_of)}" for expression in self.place["expressions"])
+
+    def value(self, kind, text, evaluate):
+        """What cannot be had here is shown as that; what can never be had is the user's mistake."""
+        try:
+            return evaluate(text)
+        except gdb.error as error:
+            if not isinstance(error, gdb.MemoryError) and self.is_mistake(kind, str(error)):
+                raise gdb.GdbError(f"print: {self.place['file']}: '{text}': {error}") from error
+            if kind == "if":
+                return False
+            return "<not available here>" if str(error).startswith("No symbol") else f"<{error}>"
+
+    def is_mistake(self, kind, error):
+        missing = re.match(r'No symbol "(.*)" in', error)
+        if missing and missing.group(1) in self.place["names"]:
+            return False
+        return kind == "format" or error.startswith(self.MISTAKES) or "unknown type" in error
+
+
+def answer_print(question):
+    question = json.loads(question)
+    points = [Print(place, question) for place in question["places"]]
+    if any(point.pending for point in points):
+        go_quietly("goto end")
+        for point in points:
+            if point.pending:
+                raise gdb.error(f"print: there is no {point.location} in what was recorded, or it was compiled without -g")
+        go_quietly("goto start")
+    if question["from"]:
+        go_quietly("goto " + question["from"])
+    before = None
+    while before != (before := where()) and any(point.enabled for point in points):
+        gdb.execute("continue")
+        if "error" in question:
+            raise gdb.error(question["error"])
+        if question["to"] and int(where()[0]) > int(question["to"]):
+            break
+
+
 def connect(address):
     global answers, complaints
     answers, complaints = set_aside(1), set_aside(2)
@@ -296,6 +401,7 @@ def connect(address):
 Query("rdb-connect", connect)
 Query("rdb-last-write", answer_last_write)
 Query("rdb-history", answer_history)
+Query("rdb-print", answer_print)
 
 
 def load_printers(event):

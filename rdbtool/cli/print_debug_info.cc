@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/cli/print_debug_info.h"
+
+#include "rdbtool/base/error.h"
+#include "rdbtool/cli/gdb_process.h"
+#include "rdbtool/debug/source_lines.h"
+
+#include <nlohmann/json.hpp>
+
+namespace rdb::cli {
+namespace {
+
+// What one could name at the place in the source, whether the optimiser left it there or not.
+std::set<std::string> names_at(const std::vector<debug::RecordedFile>& files,
+                               const debug::PrintRequest& request) {
+  std::set<std::string> names;
+  if (request.line == 0) return names;
+  for (const debug::RecordedFile& file : files)
+    for (auto& [number, line] : debug::source_lines(file.copy, request.file, request.line, request.line)) {
+      names.merge(line.available);
+      names.merge(line.unavailable);
+    }
+  return names;
+}
+
+nlohmann::json as_json(const std::vector<debug::RecordedFile>& files, const debug::PrintRequest& request) {
+  nlohmann::json object;
+  object["file"] = request.spot.empty() ? request.file : request.spot;
+  object["line"] = request.line;
+  if (debug::is_format(request.what))
+    object["format"] = request.what;
+  else
+    object["expressions"] = debug::split_expressions(request.what);
+  object["names"] = names_at(files, request);
+  return object;
+}
+
+} // namespace
+
+int print_by_debug_info(const DebugInfoPrint& print) try {
+  nlohmann::json question{{"if", print.condition}, {"from", print.from}, {"to", print.to}};
+  question["most"] = print.max_hits;
+  for (const debug::PrintRequest& request : print.requests)
+    question["places"].push_back(as_json(print.files, request));
+  gdb::ReplayTarget target({print.trace, print.process, {}, {}});
+  return query_gdb(target, "print", {question.dump()});
+} catch (const std::exception& error) {
+  fmt::print(stderr, "rdb: print: {}\n", error.what());
+  return kExitFailure;
+}
+
+} // namespace rdb::cli

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/cli/print_hits.h"
+
+#include "rdbtool/base/error.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <memory>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace rdb::cli {
+
+namespace {
+
+constexpr const char* kMissing = "<not available here>";
+
+// In the order of the request, with what is missing.
+void complete(debug::Hit& hit, const debug::PrintRequest& request) {
+  if (request.code) return;
+  if (debug::is_format(request.what)) {
+    if (hit.text.empty()) hit.text = kMissing;
+    return;
+  }
+  std::vector<std::pair<std::string, std::string>> fields;
+  for (const std::string& expression : debug::split_expressions(request.what)) {
+    auto found = std::ranges::find(hit.fields, expression, &std::pair<std::string, std::string>::first);
+    fields.emplace_back(expression, found == hit.fields.end() ? kMissing : found->second);
+  }
+  hit.fields = std::move(fields);
+}
+
+std::string place_of(const debug::PrintRequest& request) {
+  return request.spot.empty() ? fmt::format("{}:{}", request.file, request.line) : request.spot;
+}
+
+} // namespace
+
+void HitPrinter::line(const std::string& text) {
+  std::optional<debug::Hit> hit = debug::parse_hit(text);
+  const debug::PrintRequest* request = hit ? request_of_(*hit) : nullptr;
+  if (request == nullptr) {
+    fmt::print("{}\n", text);
+    return;
+  }
+  auto begun = begun_.find(hit->thread);
+  if (hit->reached || request->code) {
+    if (begun != begun_.end()) show(begun->second);
+    begun_.insert_or_assign(hit->thread, std::move(*hit));
+    return;
+  }
+  if (begun == begun_.end() || request_of_(begun->second) != request) return;
+  begun->second.text += hit->text;
+  begun->second.fields.insert(begun->second.fields.end(), hit->fields.begin(), hit->fields.end());
+}
+
+void HitPrinter::show(const debug::Hit& lines) {
+  debug::Hit hit = lines;
+  const debug::PrintRequest* request = request_of_(hit);
+  complete(hit, *request);
+  std::string place = place_of(*request);
+  if (options_.changes && !changed(hit, place)) return;
+  if (counts_[place]++ >= options_.max_hits) return;
+  if (options_.style == debug::HitStyle::csv && !header_ && !hit.fields.empty()) {
+    fmt::print("time,thread,place");
+    for (const auto& [name, value] : hit.fields)
+      fmt::print(",{}", name.find(',') == std::string::npos ? name : "\"" + name + "\"");
+    fmt::print("\n");
+    header_ = true;
+  }
+  fmt::print("{}\n", debug::render_hit(hit, place, options_.style));
+  shown_ = true;
+}
+
+void HitPrinter::show_rest() {
+  std::vector<const debug::Hit*> rest;
+  for (const auto& [thread, hit] : begun_)
+    rest.push_back(&hit);
+  std::ranges::sort(rest, {}, &debug::Hit::time);
+  for (const debug::Hit* hit : rest)
+    show(*hit);
+  begun_.clear();
+}
+
+bool HitPrinter::changed(const debug::Hit& hit, const std::string& place) {
+  std::string values = hit.text;
+  for (const auto& [name, value] : hit.fields)
+    values += value + '\x1f';
+  auto [last, fresh] = last_.try_emplace(place, values);
+  if (fresh) return true;
+  if (last->second == values) return false;
+  last->second = values;
+  return true;
+}
+
+int HitPrinter::run(const std::function<int()>& child) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) user_error("print: {}", std::strerror(errno));
+  std::fflush(stdout);
+  pid_t process = fork();
+  if (process == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    _exit(child());
+  }
+  close(ends[1]);
+  if (process < 0) user_error("print: {}", std::strerror(errno));
+  std::unique_ptr<FILE, int (*)(FILE*)> input(fdopen(ends[0], "r"), std::fclose);
+  char* text = nullptr;
+  size_t room = 0;
+  for (ssize_t size; (size = getline(&text, &room, input.get())) > 0;) {
+    if (text[size - 1] == '\n') --size;
+    line({text, static_cast<size_t>(size)});
+  }
+  std::free(text);
+  show_rest();
+  int status = 0;
+  waitpid(process, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kExitFailure;
+}
+
+} // namespace rdb::cli
