@@ -180,7 +180,8 @@ Action setup_replay(CLI::App& app) {
                  "Bundle with debug regions (found by itself beside the program)")
       ->allow_extra_args(false);
   app.add_flag("--no-module", options->no_module, "Do not look for a bundle beside the program");
-  app.add_flag("--no-report", options->no_report, "Do not say where and how a program died");
+  app.add_flag("--no-report", options->no_report,
+               "Do not say how a program died, nor that a region could not run for want of a value");
   app.add_flag("--prefix", options->runner.prefix,
                "Put time, thread and file:line before each line of debug output");
   app.add_option("--debug-output", options->runner.output, "Write debug output to this file");
@@ -206,6 +207,7 @@ Action setup_replay(CLI::App& app) {
   app.add_flag("--stats", options->stats, "Print hits and time of each region at the end");
   return [options] {
     options->runner.timed = options->stats;
+    options->regions.report_skipped = !options->no_report;
     if (!options->syscalls.empty())
       options->events.syscalls = options->syscalls == "true" ? "" : options->syscalls;
     try {

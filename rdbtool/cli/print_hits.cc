@@ -78,6 +78,7 @@ void HitPrinter::show(const debug::Hit& lines) {
 
 void HitPrinter::show_rest() {
   std::vector<const debug::Hit*> rest;
+  rest.reserve(begun_.size());
   for (const auto& [thread, hit] : begun_)
     rest.push_back(&hit);
   std::ranges::sort(rest, {}, &debug::Hit::time);

@@ -71,8 +71,7 @@ std::string unfit(const RecordedFile& file) {
     // Compilers sign; the C library's start-up code is always gcc's.
     const elf::Section* comment = program.elf().find(".comment");
     if (comment == nullptr || comment->bytes.find("clang version") != std::string_view::npos) return "";
-    return fmt::format("{} was not compiled by clang but by {}", file.path,
-                       elf::string_at(comment->bytes, 0));
+    return fmt::format("{} was not compiled by clang", file.path);
   } catch (const elf::Error& error) {
     return fmt::format("{}: {}", file.path, error.what());
   }

@@ -245,7 +245,7 @@ void Regions::call(replay::Replayer& replayer, Site& site) {
     std::string reason;
     site.values[i] = value_of(site.arguments[i], frame, site, reason);
     if (site.values[i] != nullptr) continue;
-    if (count.skipped++ == 0)
+    if (count.skipped++ == 0 && options_.report_skipped)
       fmt::print(stderr, "rdb: {}: not run at time {}: {} is unavailable there ({})\n", count.place, now,
                  site.arguments[i] != nullptr ? site.arguments[i]->name : "an argument", reason);
     return;

@@ -23,6 +23,7 @@ struct RegionOptions {
   uint64_t from = 0;             // times between which regions run
   uint64_t to = UINT64_MAX;
   uint64_t max_hits = UINT64_MAX; // of each region
+  bool report_skipped = true;     // say when a region does not run for want of a value
 };
 
 class Regions final : public replay::Observer {

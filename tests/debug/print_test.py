@@ -189,10 +189,14 @@ class Print(harness.TestCase):
         self.assertIn("work.c has changed since the recorded program was built", self.rdb("print", "trace", "work.c:17", "k", status=2).err)
 
     def test_every_thread(self):
-        self.record("threads.c", THREADS, "-O1", "-pthread")
-        lines = self.rdb("print", "trace", "threads.c:6", "number, squares[number]", "--", "-O1", "-pthread", status=0).out.splitlines()
-        self.assertEqual(sorted(line.split("] ")[1] for line in lines), [f"number = {n}, squares[number] = {n * n}" for n in range(4)])
-        self.assertEqual(len({line.split()[1] for line in lines}), 4)
+        for level, line, what, values in (("-O0", 6, "number, squares[number]", "number = {0}, squares[number] = {1}"),
+                                          ("-O2", 5, "number", "number = {0}")):
+            with self.subTest(level=level):
+                self.run_program(["/bin/rm", "-rf", self.path("trace")])
+                self.record("threads.c", THREADS, level, "-pthread")
+                lines = self.rdb("print", "trace", f"threads.c:{line}", what, "--", level, "-pthread", status=0).out.splitlines()
+                self.assertEqual(sorted(line.split("] ", 1)[1] for line in lines), [values.format(n, n * n) for n in range(4)])
+                self.assertEqual(len({line.split()[1] for line in lines}), 4)
 
     def test_every_instance_of_a_template(self):
         for level in "-O0", "-O2":
@@ -204,9 +208,9 @@ class Print(harness.TestCase):
 
     def test_inlined_functions(self):
         self.write("clamp.c", INLINED)
-        self.run_program([CLANG, "-O2", "-g", "clamp.c", "-o", "program"], status=0)
+        self.run_program([CLANG, "-O2", "clamp.c", "-o", "program"], status=0)
         self.rdb("record", "-q", "-o", "trace", "./program", "3", "9", status=0)
-        self.assertEqual(self.printed("clamp.c:4", "value, most", "--", "-O2", "-g"),
+        self.assertEqual(self.printed("clamp.c:4", "value, most", "--", "-O2"),
                          [f"[clamp.c:4] value = {value}, most = {most}" for value in (3, 9) for most in (5, 7)])
 
     def test_shared_libraries(self):
@@ -276,7 +280,7 @@ class ByDebugInformation(harness.TestCase):
 
     def printed(self, *words):
         result = self.rdb("print", "trace", *words, status=0)
-        self.assertIn("not compiled by clang but by GCC", result.err)
+        self.assertIn("was not compiled by clang", result.err)
         return [re.sub(r"^\[\d+ \d+ ", "[", line) for line in result.out.splitlines()]
 
     def test_values(self):
@@ -309,7 +313,8 @@ class ByDebugInformation(harness.TestCase):
 
     def test_without_debug_information(self):
         """A program of Debian's, of which there are only its exported symbols."""
-        self.rdb("record", "-q", "-o", "trace", "/bin/bash", "-c", "false\ntrue\n(exit 7)\necho done", status=0)
+        self.write("steps.sh", "false\ntrue\n(exit 7)\necho done\n")
+        self.rdb("record", "-q", "-o", "trace", "/bin/bash", "steps.sh", status=0)
         result = self.rdb("print", "trace", "@execute_command", "(int)last_command_exit_value", "--changes", status=0)
         self.assertEqual([line.split("] ")[1] for line in result.out.splitlines()],
                          [f"(int)last_command_exit_value = {n}" for n in (0, 1, 0, 7)])
