@@ -352,7 +352,10 @@ private:
     run.arguments = arguments;
     run.configure = [&](clang::CompilerInstance& compiler) {
       make_quiet(compiler, output);
-      compiler.getCodeGenOpts().PassBuilderCallbacks.push_back(
+      // Its records are those of a compile without -g: clang would follow variables by assignments instead.
+      auto& code = compiler.getCodeGenOpts();
+      code.setAssignmentTrackingMode(clang::CodeGenOptions::AssignmentTrackingOpts::Disabled);
+      code.PassBuilderCallbacks.push_back(
           [&](llvm::PassBuilder& builder) { placement.attach(builder); });
     };
     run.action = [&](clang::CompilerInstance&) {

@@ -120,7 +120,7 @@ int HitPrinter::run(const std::function<int()>& child) {
   show_rest();
   int status = 0;
   waitpid(process, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : kExitFailure;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 } // namespace rdb::cli

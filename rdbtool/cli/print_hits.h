@@ -24,7 +24,8 @@ public:
       : options_(options), request_of_(std::move(request_of)) {}
 
   // Runs `child` in a process of its own and shows what it writes to its standard output, as it comes. The
-  // child's messages go where ours go. Returns its exit status.
+  // child's messages go where ours go. Returns its exit status, or 128 and the
+  // signal that it died of.
   int run(const std::function<int()>& child);
   bool shown() const { return shown_; }
 

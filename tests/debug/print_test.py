@@ -208,9 +208,9 @@ class Print(harness.TestCase):
 
     def test_inlined_functions(self):
         self.write("clamp.c", INLINED)
-        self.run_program([CLANG, "-O2", "clamp.c", "-o", "program"], status=0)
+        self.run_program([CLANG, "-O2", "-g", "clamp.c", "-o", "program"], status=0)
         self.rdb("record", "-q", "-o", "trace", "./program", "3", "9", status=0)
-        self.assertEqual(self.printed("clamp.c:4", "value, most", "--", "-O2"),
+        self.assertEqual(self.printed("clamp.c:4", "value, most", "--", "-O2", "-g"),
                          [f"[clamp.c:4] value = {value}, most = {most}" for value in (3, 9) for most in (5, 7)])
 
     def test_shared_libraries(self):
@@ -262,6 +262,11 @@ class Print(harness.TestCase):
         result = self.rdb("print", "trace", "work.c:18", "calls", "--from", "999999999", status=0)
         self.assertEqual(result.out, "")
         self.assertIn("not reached", result.err)
+
+    def test_a_program_that_died(self):
+        self.record("work.c", PROGRAM.replace("return 0;", "if (calls > 0)\n    __builtin_trap();\n  return 0;"), "-O0")
+        self.assertEqual(self.printed("work.c:17", "k"), [f"[work.c:17] k = {k}" for k in (1, 2, 3)])
+        self.assertIn("not reached", self.rdb("print", "trace", "work.c:21", "calls", status=0).err)
 
     def test_nothing_is_left_behind(self):
         self.record("work.c", PROGRAM, "-O0")
