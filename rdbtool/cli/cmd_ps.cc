@@ -4,6 +4,7 @@
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/trace_text.h"
 #include "rdbtool/guest/ending.h"
+#include "rdbtool/trace/process_exit.h"
 
 #include <algorithm>
 #include <array>
@@ -27,15 +28,10 @@ bool goes_on(const trace::TraceReader& trace, const trace::ProcessInfo& process)
 
 std::string ending_of(const trace::TraceReader& trace, const trace::ProcessInfo& process) {
   if (goes_on(trace, process)) return "exec";
-  trace::InputReader inputs = trace.inputs(process);
-  inputs.seek(inputs.last_time());
-  std::optional<guest::Ending> ending;
-  while (const trace::Input* input = inputs.next()) {
-    if (input->kind() != trace::InputKind::kExit) continue;
-    const auto& exit = input->as<trace::ExitInput>();
-    ending = {exit.by_signal ? guest::Ending::Kind::signalled : guest::Ending::Kind::exited, exit.status};
-  }
-  return ending ? describe(*ending) : "cut off";
+  auto exit = trace::exit_of(trace, process);
+  if (!exit) return "cut off";
+  using Kind = guest::Ending::Kind;
+  return describe(guest::Ending{exit->by_signal ? Kind::signalled : Kind::exited, exit->status});
 }
 
 int list(const std::string& name) {

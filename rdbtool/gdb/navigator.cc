@@ -24,6 +24,7 @@ checkpoint [NOTE]       remember this position under a number
 restart N               go to checkpoint N
 info checkpoints        list them
 delete checkpoint N     forget it
+state-hash              a number for all memory and registers: the same position has the same
 )";
 
 std::string_view trim(std::string_view text) {
@@ -164,6 +165,7 @@ Navigator::Result Navigator::execute(std::string_view command) {
                         describe(target_.ending())),
             {},
             false};
+  if (arguments(command, "state-hash")) return {fmt::format("{:016x}\n", target_.state_hash()), {}, false};
   if (auto where = arguments(command, "goto")) {
     if (where->empty()) user_error("goto needs a time, NN%, start, end or a bookmark");
     return {{}, parse(*where), false};

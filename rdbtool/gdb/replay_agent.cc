@@ -2,6 +2,8 @@
 // Requests to a replay process that do not move it.
 #include "rdbtool/gdb/replay_agent.h"
 
+#include "rdbtool/guest/state_hash.h"
+
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
@@ -88,6 +90,11 @@ void ReplayAgent::handle(ReplayCommand command, Message& request, Message& reply
   case ReplayCommand::mappings:
     put_mappings(reply);
     return;
+  case ReplayCommand::state_hash: {
+    guest::StateHash hash = guest::hash_state(replayer_);
+    reply.put(hash_words(&hash.memory, 2));
+    return;
+  }
   case ReplayCommand::siginfo:
     reply.put(siginfo(request.get<ThreadId>()));
     return;

@@ -68,6 +68,7 @@ enum class ReplayCommand : uint8_t {
   registers,
   read_memory,
   mappings,
+  state_hash,
   siginfo,
   snapshot, // forks; the copy talks over the descriptor that came along
   write_registers,

@@ -150,37 +150,43 @@ std::optional<Stop> ReplayTarget::step_back(ThreadId thread, const StopPoints& s
   return here_as(StopKind::step);
 }
 
-Stop ReplayTarget::seek(Position position) {
-  go_to(std::max(position, first_));
-  return here_as(StopKind::sought);
+Stop ReplayTarget::seek(Position position, InterruptSource* interrupt) {
+  bool there = go_to(std::max(position, first_), interrupt);
+  return here_as(there ? StopKind::sought : StopKind::interrupted);
 }
 
-void ReplayTarget::go_to(Position position) {
+bool ReplayTarget::go_to(Position position, InterruptSource* interrupt) {
   Position base = snapshots_.at_or_before(position);
   bool ahead = here_ <= position;
   if (!ahead || base > here_) {
     worker_ = snapshots_.copy_of(base);
     here_ = base;
   }
-  bool far = position.time.value - here_.time.value > 4 * kNear;
+  // The first stretch ends where the next steps back begin.
+  std::optional<Position> near;
+  if (!ahead && position.time.value - here_.time.value > 4 * kNear)
+    near = {position.time - kNear, UINT32_MAX};
   Advance advance;
-  if (far && !ahead) {
-    advance.limit = {position.time - kNear, UINT32_MAX};
-    take(worker_.advance(advance));
-    snapshots_.add(here_, worker_);
-  }
   Pace pace;
-  while (here_ < position) {
-    advance.limit = std::min(later(here_, pace.stretch()), position);
+  bool interrupted = false;
+  while (here_ < position && !interrupted) {
+    advance.limit = std::min(later(here_, pace.stretch()), near.value_or(position));
     Advanced reply = worker_.advance(advance);
     bool moved = reply.here != here_;
     take(reply);
     if (reply.kind == Advanced::Kind::end || !moved) break;
-    if (here_.time < position.time) snapshots_.add_if_due(here_, worker_);
+    if (near && here_.time >= near->time) {
+      snapshots_.add(here_, worker_);
+      near.reset();
+    } else if (here_.time < position.time) {
+      snapshots_.add_if_due(here_, worker_);
+    }
+    interrupted = interrupt && interrupt->requested();
   }
   // Where it starts is known only to the process when nothing had to be run.
   advance.limit = here_;
   take(worker_.advance(advance));
+  return !interrupted || here_ >= position;
 }
 
 } // namespace rdb::gdb

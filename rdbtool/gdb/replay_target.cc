@@ -5,6 +5,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/gdb/recorded_files.h"
 #include "rdbtool/gdb/replay_agent.h"
+#include "rdbtool/trace/process_exit.h"
 
 #include <algorithm>
 #include <climits>
@@ -100,16 +101,9 @@ void ReplayTarget::start_first_process(const AddObservers& observers) {
 }
 
 Ending ReplayTarget::ending() {
-  const trace::Metadata& metadata = trace_.metadata();
-  if (metadata.state != trace::TraceState::kFinished) return {};
-  switch (metadata.end.kind) {
-  case trace::EndKind::kExited:
-    return {Ending::Kind::exited, metadata.end.status};
-  case trace::EndKind::kSignalled:
-    return {Ending::Kind::signalled, metadata.end.status};
-  default:
-    return {};
-  }
+  auto exit = trace::exit_of(trace_, process_);
+  if (!exit) return {};
+  return {exit->by_signal ? Ending::Kind::signalled : Ending::Kind::exited, exit->status};
 }
 
 void ReplayTarget::take(const Advanced& reply) {
@@ -169,6 +163,10 @@ std::vector<Mapping> ReplayTarget::mappings() {
     mapping.path = reply.get_text();
   }
   return all;
+}
+
+uint64_t ReplayTarget::state_hash() {
+  return shown().ask(ReplayCommand::state_hash, {}).get<uint64_t>();
 }
 
 std::array<std::byte, 128> ReplayTarget::siginfo(ThreadId thread) {

@@ -37,13 +37,15 @@ public:
   int32_t pid() override { return process_.pid; }
 
   Stop run(const RunRequest& request) override;
-  Stop seek(Position position) override;
+  using Target::seek;
+  Stop seek(Position position, InterruptSource* interrupt) override;
 
   std::vector<ThreadInfo> threads() override;
   bool has_thread(ThreadId thread) override;
   Registers registers(ThreadId thread) override;
   size_t read_memory(GuestAddr from, std::span<std::byte> to) override;
   std::vector<Mapping> mappings() override;
+  uint64_t state_hash() override;
   std::array<std::byte, 128> siginfo(ThreadId thread) override;
 
   Bytes auxv() override { return auxv_; }
@@ -69,7 +71,8 @@ private:
   Stop go_back(const RunRequest& request, Position end);
   std::optional<std::pair<Position, Stop>> last_stop(Position from, Position end, const RunRequest& request,
                                                      bool& interrupted);
-  void go_to(Position position);
+  // False if it was interrupted on the way.
+  bool go_to(Position position, InterruptSource* interrupt = nullptr);
   Stop here_as(StopKind kind, std::string message = {});
 
   trace::TraceReader trace_;

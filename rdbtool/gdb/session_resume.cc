@@ -63,7 +63,7 @@ Stop Session::go_to_pending_position(const request::Resume& request) {
   Position position = *pending_position_;
   pending_position_.reset();
   leave_diversion();
-  Stop stop = target_.seek(position);
+  Stop stop = target_.seek(position, interrupt_);
   // gdb takes a stop of the thread that it stepped as the end of the step, and says nothing about it.
   if (target_.has_thread(thread)) stop.thread = thread;
   return stop;

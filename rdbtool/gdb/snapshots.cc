@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -89,7 +90,7 @@ void Snapshots::add(Position position, ReplayProcess& process) {
   if (kept_.contains(position)) return;
   Clock::time_point start = Clock::now();
   kept_.insert_or_assign(position, process.fork_copy());
-  thin(process);
+  thin(position, process);
   last_ = Clock::now();
   cost_ = last_ - start;
 }
@@ -101,26 +102,32 @@ void Snapshots::add_if_due(Position position, ReplayProcess& process) {
   if (passed >= kShortest && passed >= 20 * cost_) add(position, process);
 }
 
-// Drops the one whose absence makes the shortest stretch to replay, until few enough are left. What they cost
-// is what all of them have beyond the memory of the process that goes on.
-void Snapshots::thin(const ReplayProcess& process) {
-  for (;;) {
+size_t least_useful(std::span<const Time> kept, Time here) {
+  size_t chosen = 1;
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t i = 1; i + 1 < kept.size(); ++i) {
+    uint64_t distance = here > kept[i] ? here - kept[i] : kept[i] - here;
+    double use = static_cast<double>(kept[i + 1] - kept[i - 1]) / (static_cast<double>(distance) + 1);
+    if (use >= least) continue;
+    least = use;
+    chosen = i;
+  }
+  return chosen;
+}
+
+// What they cost is what all of them have beyond the memory of the process that goes on.
+void Snapshots::thin(Position here, const ReplayProcess& process) {
+  while (kept_.size() > 2) {
     ReplayProcess::Memory used = process.memory();
     uint64_t bytes = used.share;
     for (const auto& [position, kept] : kept_)
       bytes += kept.memory().share;
     bytes -= std::min(bytes, used.all);
-    if (kept_.size() <= 2 || (kept_.size() <= limits_.count && bytes <= limits_.bytes)) return;
-    auto cheapest = kept_.end();
-    uint64_t shortest = UINT64_MAX;
-    for (auto it = std::next(kept_.begin()); std::next(it) != kept_.end(); ++it) {
-      uint64_t stretch = std::next(it)->first.time - std::prev(it)->first.time;
-      if (stretch >= shortest) continue;
-      shortest = stretch;
-      cheapest = it;
-    }
-    if (cheapest == kept_.end()) return;
-    kept_.erase(cheapest);
+    if (kept_.size() <= limits_.count && bytes <= limits_.bytes) return;
+    std::vector<Time> times;
+    for (const auto& [position, kept] : kept_)
+      times.push_back(position.time);
+    kept_.erase(std::next(kept_.begin(), static_cast<ptrdiff_t>(least_useful(times, here.time))));
   }
 }
 

@@ -38,6 +38,11 @@ private:
   pid_t pid_ = -1;
 };
 
+// Which of the snapshots at these times is missed least if the user is at `here`: the one in whose place the
+// least would have to be replayed, for its distance. So they lie close where the user is, and far apart far
+// away. The first and the last are never chosen; there must be one between.
+size_t least_useful(std::span<const Time> kept, Time here);
+
 class Snapshots {
 public:
   struct Limits {
@@ -61,7 +66,7 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
-  void thin(const ReplayProcess& process);
+  void thin(Position here, const ReplayProcess& process);
 
   Limits limits_;
   std::map<Position, ReplayProcess> kept_;

@@ -176,8 +176,9 @@ public:
 
   // Moving. Outside a diversion.
   virtual Stop run(const RunRequest& request) = 0;
-  // The position itself if it exists, else the last one before it.
-  virtual Stop seek(Position position) = 0;
+  // The position itself if it exists, else the last one before it. If it is interrupted, one on the way.
+  virtual Stop seek(Position position, InterruptSource* interrupt) = 0;
+  Stop seek(Position position) { return seek(position, nullptr); }
 
   // The state here.
   virtual std::vector<ThreadInfo> threads() = 0;
@@ -186,6 +187,8 @@ public:
   // The number of bytes read; stops at the first that the program itself could not read.
   virtual size_t read_memory(GuestAddr from, std::span<std::byte> to) = 0;
   virtual std::vector<Mapping> mappings() = 0;
+  // Of all memory that the program can write and all registers: the same position has the same one.
+  virtual uint64_t state_hash() = 0;
   // Of the signal that the thread is about to get or got last; all zero if there is none.
   virtual std::array<std::byte, 128> siginfo(ThreadId thread) = 0;
 

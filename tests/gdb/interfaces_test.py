@@ -2,10 +2,8 @@
 """The ways to a recording other than gdb's batch mode: a terminal with Ctrl-C, the machine interface of IDEs, a
 server's socket, another process of a tree."""
 import os
-import random
 import re
 import signal
-import socket
 import stat
 import subprocess
 import sys
@@ -135,48 +133,6 @@ class Server(RecordingTestCase):
         self.assertIn("rdb: goto needs a time", out[11])
         self.assertIn("rdb: unknown command", out[12])
 
-    def test_it_survives_whatever_is_sent(self):
-        self.serve()
-        rng = random.Random(7)
-        packets = [b"qSupported:multiprocess+", b"?", b"g", b"p10", b"G00", b"P10=0011", b"m400000,40", b"M400000,1:00",
-                   b"X400000,1:a", b"vCont;s", b"vCont;c", b"bs", b"bc", b"Z0,401000,1", b"Z0,401000,1;X5,2600002700",
-                   b"Z2,404000,8", b"z2,404000,8", b"Z3,404000,400", b"QCatchSyscalls:1;1", b"QCatchSyscalls:0",
-                   b"QPassSignals:e;10", b"qXfer:auxv:read::0,1000", b"qXfer:libraries-svr4:read::0,1000",
-                   b"qXfer:siginfo:read::0,80", b"qXfer:siginfo:write::0:a", b"qXfer:threads:read::0,1000",
-                   b"qGetTLSAddr:p1.1,0,400000", b"qSymbol::", b"Hg0", b"Hc-1", b"T1", b"qfThreadInfo",
-                   b"vFile:open:2f70726f632f73656c662f6d617073,0,0", b"vFile:pread:1,100,0", b"qThreadExtraInfo,1",
-                   b"qRcmd," + b"goto 30%".hex().encode(), b"qRcmd," + b"last-write 4210688 8".hex().encode(),
-                   b"qRcmd," + b"checkpoint".hex().encode()]
-        before = self.state()
-        for _ in range(int(os.environ.get("RDB_FUZZ_ROUNDS", "40"))):
-            client = socket.socket(socket.AF_UNIX)
-            client.settimeout(60)
-            client.connect(self.address)
-            try:
-                for _ in range(rng.randrange(1, 25)):
-                    packet = bytearray(rng.choice(packets))
-                    for _ in range(rng.choice((0, 0, 1, 3))):
-                        packet[rng.randrange(len(packet))] = rng.choice(b"0123456789abcdef;:,*}#$-x\x00\xff")
-                    client.sendall(b"$" + packet + b"#%02x" % (sum(packet) % 256))
-                    if rng.random() < 0.1:
-                        client.sendall(rng.choice((b"\x03", b"-", b"+", b"$", rng.randbytes(20))))
-                client.shutdown(socket.SHUT_WR)
-                while client.recv(65536):
-                    pass
-            except (BrokenPipeError, ConnectionResetError):
-                pass
-            client.close()
-            self.assertIsNone(self.server.poll(), self.server_log())
-        self.assertEqual(self.state(), before)
-
-    def state(self):
-        remote = Remote(self.address)
-        remote.monitor("goto 40%")
-        pc = int.from_bytes(bytes.fromhex(remote.ask("p10")), "little")
-        state = remote.where(), remote.ask("g"), remote.ask(f"m{pc:x},100")
-        remote.close()
-        return state
-
 
 class ControlC(RecordingTestCase):
     target = "gdb_long"
@@ -239,8 +195,8 @@ class ProcessTree(RecordingTestCase):
 
 class Snapshots(RecordingTestCase):
     target = "gdb_long"
-    arguments = ("40", "30")
-    status = 39
+    arguments = ("120", "30")
+    status = 119
 
     def memory(self):
         """What the replay processes have of their own, in MiB: all of it, and that of the largest."""

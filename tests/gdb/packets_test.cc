@@ -56,6 +56,16 @@ TEST(Packets, Registers) {
   EXPECT_TRUE(is<Malformed>("Gxx"));
 }
 
+TEST(Packets, ThreadLocalAddress) {
+  auto value = parsed<ThreadLocalAddress>("qGetTLSAddr:p3519.351a,18,47edc2e0");
+  EXPECT_EQ(value.thread, ThreadId(0x351a));
+  EXPECT_EQ(value.offset, 0x18u);
+  EXPECT_EQ(value.link_map, GuestAddr(0x47edc2e0));
+  EXPECT_TRUE(is<Malformed>("qGetTLSAddr:p3519.-1,18,47edc2e0"));
+  EXPECT_TRUE(is<Malformed>("qGetTLSAddr:p3519.351a,18"));
+  EXPECT_TRUE(is<Malformed>("qGetTLSAddr:p3519.351a,18,47edc2e0x"));
+}
+
 TEST(Packets, Threads) {
   auto select = parsed<SelectThread>("Hg1a2b");
   EXPECT_EQ(select.use, SelectThread::Use::registers);

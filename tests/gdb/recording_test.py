@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """rdb gdb on real recordings: a real gdb, forwards and backwards."""
 import os
-import random
-import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from remote import RecordingTestCase, Remote, ServedTestCase, harness, walk
+from remote import RecordingTestCase, ServedTestCase, harness
 
 
 class Commands(RecordingTestCase):
@@ -35,6 +33,17 @@ class Commands(RecordingTestCase):
         self.assert_in_order(out[6], "Old value = 1", "New value = 0")
         self.assertIn("Value = 1.5", out[9])
         self.assert_in_order(out[13], "Old value = 34", "New value = 3", "last")
+
+    def test_beginning_again(self):
+        out = self.answers("break factorial", "run", "start", "starti", "when", "run 1 2", "run", "delete", "run", "run")
+        self.assertIn("Breakpoint 1, factorial (n=4)", out[1])
+        self.assertIn("main (argc=1", out[2])
+        self.assertIn("_start ()", out[3])
+        self.assertIn("At 0,", out[4])
+        self.assertIn("has the arguments that it was recorded with", out[5])
+        self.assertIn("Breakpoint 1, factorial (n=4)", out[6])
+        self.assertIn("exited with status 7", out[8])
+        self.assertIn("exited with status 7", out[9])
 
     def test_other_kinds_of_points(self):
         out = self.answers("hbreak add if a == 2", "continue", "until", "advance gdb_steps.c:37", "tbreak add",
@@ -294,28 +303,6 @@ class Regions(RecordingTestCase):
         out = self.answers("continue", "list main,+8", options=("--no-module",))
         self.assertNotIn("before", out[0])
         self.assertIn("rdb_begin", out[1])
-
-
-class RandomWalks(RecordingTestCase):
-    def walk(self, function, variable, rounds):
-        out = self.answers("tbreak main", "continue", f"print/x (long)&{function}", f"print/x (long)&{variable}")
-        entry, counter = (int(re.search(r"= 0x(\w+)", text).group(1), 16) for text in out[2:])
-        self.serve()
-        remote = Remote(self.address)
-        self.addCleanup(remote.close)
-        moves = ["s", "s", "bs", "bs", "c", "bc", "watch", "rwatch", "goto"]
-        return walk(self, remote, random.Random(5), entry, counter, rounds, moves)
-
-    def test_a_position_has_one_state(self):
-        self.assertGreater(len(self.walk("add", "counter", 150)), 30)
-
-
-class RandomWalksOfThreads(RandomWalks):
-    target = "gdb_threads"
-    status = 40
-
-    def test_a_position_has_one_state(self):
-        self.assertGreater(len(self.walk("work", "counts[1]", 150)), 30)
 
 
 if __name__ == "__main__":

@@ -119,6 +119,10 @@ def walk(test, remote, rng, entry, counter, rounds, moves):
             remote.ask(f"Z2,{counter:x},4")
             remote.resume("vCont;c" if move == "watch" else "bc")
             remote.ask(f"z2,{counter:x},4")
+        elif move in ("catch", "rcatch"):
+            remote.ask("QCatchSyscalls:1")
+            remote.resume("vCont;c" if move == "catch" else "bc")
+            remote.ask("QCatchSyscalls:0")
         elif move == "goto":
             remote.monitor(f"goto {rng.randrange(101)}%")
         else:
@@ -129,7 +133,7 @@ def walk(test, remote, rng, entry, counter, rounds, moves):
             remote.ask("Hg" + thread)
             stack = int.from_bytes(bytes.fromhex(remote.ask("p7")), "little")
             state.append((thread, remote.ask("g"), remote.ask(f"m{stack:x},200")))
-        state.append(remote.ask(f"m{counter:x},100"))
+        state.append(remote.monitor("state-hash"))
         test.assertEqual(states.setdefault(position, state), state, f"{move} to {position}")
     return states
 

@@ -4,6 +4,7 @@
 #include "tests/gdb/stepped_target.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/hash.h"
 #include "rdbtool/gdb/agent_expression.h"
 #include "rdbtool/gdb/recorded_files.h"
 #include "rdbtool/gdb/register_file.h"
@@ -147,7 +148,7 @@ Stop SteppedTarget::run(const RunRequest& request) {
   return request.direction == Direction::forward ? run_forward(request, stops) : run_backward(request, stops);
 }
 
-Stop SteppedTarget::seek(Position position) {
+Stop SteppedTarget::seek(Position position, InterruptSource*) {
   auto after = std::ranges::upper_bound(run_.states, position, {}, &SteppedRun::State::at);
   size_t wanted = after == run_.states.begin() ? 0 : static_cast<size_t>(after - run_.states.begin()) - 1;
   while (now_ < wanted)
@@ -194,6 +195,15 @@ size_t SteppedTarget::read_memory(GuestAddr from, std::span<std::byte> to) {
     done += count;
   }
   return done;
+}
+
+uint64_t SteppedTarget::state_hash() {
+  Xxh64 hash;
+  for (const auto& [base, bytes] : memory_)
+    hash.update(bytes.data(), bytes.size());
+  for (const ThreadInfo& thread : threads())
+    hash.update(&known_registers(thread.id).gpr, sizeof(Registers::gpr));
+  return hash.digest();
 }
 
 std::array<std::byte, 128> SteppedTarget::siginfo(ThreadId) {

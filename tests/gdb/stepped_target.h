@@ -20,13 +20,15 @@ public:
   int32_t pid() override { return run_.pid; }
 
   Stop run(const RunRequest& request) override;
-  Stop seek(Position position) override;
+  using Target::seek;
+  Stop seek(Position position, InterruptSource* interrupt) override;
 
   std::vector<ThreadInfo> threads() override;
   bool has_thread(ThreadId thread) override;
   Registers registers(ThreadId thread) override;
   size_t read_memory(GuestAddr from, std::span<std::byte> to) override;
   std::vector<Mapping> mappings() override { return run_.mappings; }
+  uint64_t state_hash() override;
   std::array<std::byte, 128> siginfo(ThreadId thread) override;
 
   Bytes auxv() override { return run_.auxv; }

@@ -79,6 +79,30 @@ Moves("goto", "goto WHERE: go to a time, to NN% of the recording, to start, to e
 Moves("restart", "restart N: go to checkpoint N.")
 
 
+class Run(gdb.Command):
+    """What a user types before anything else: a recorded run begins again at its start."""
+
+    def __init__(self, name, summary, goes_on, stops_in_main=False):
+        self.__doc__ = summary
+        self.goes_on = goes_on
+        self.stops_in_main = stops_in_main
+        super().__init__(name, gdb.COMMAND_RUNNING)
+
+    def invoke(self, argument, from_tty):
+        if argument:
+            raise gdb.GdbError("rdb: a recorded run has the arguments that it was recorded with")
+        if self.stops_in_main:
+            gdb.execute("tbreak main")
+        gdb.execute("goto start", to_string=self.goes_on)
+        if self.goes_on:
+            gdb.execute("continue", from_tty)
+
+
+Run("run", "run: go to the start of the recording, and continue.", True)
+Run("start", "start: go to the start of the recording, and to main.", True, stops_in_main=True)
+Run("starti", "starti: go to the start of the recording.", False)
+
+
 def place_of(expression):
     """The address and the type of what an expression names, or of what a pointer that is computed leads to; a plain
     number is the address of eight bytes."""

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How a process of a recording ended.
+#pragma once
+
+#include "rdbtool/trace/reader.h"
+
+#include <optional>
+
+namespace rdb::trace {
+
+// Nothing if its log was cut off, or if another program took its place.
+std::optional<ExitInput> exit_of(const TraceReader& trace, const ProcessInfo& process);
+
+} // namespace rdb::trace
