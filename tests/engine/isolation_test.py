@@ -63,6 +63,18 @@ class Isolation(guests.GuestTest):
                         found += [f"offset {offset:#x}: {word:#x}" for low, high in ranges if low <= word < high]
                 self.assertEqual(found, [])
 
+    def test_memory_is_bounded_when_libraries_come_and_go(self):
+        def peak(rounds):
+            plugins = [harness.target(f"eng_plugin{i}.so") for i in (1, 2, 3)]
+            argv = [harness.rdb(), "run", "--no-aslr", "--", harness.target("eng_dlopen"), str(rounds), *plugins]
+            child = subprocess.Popen(argv, stdout=subprocess.DEVNULL, env=self.environment())
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(child.returncode, 0)
+            return usage.ru_maxrss
+        few, many = peak(100), peak(1000)
+        self.assertLess(many - few, 8 << 10, f"{few} KiB, then {many}")
+
     def test_limits_of_the_process_hold_for_the_guest(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, 1 << 20))

@@ -237,6 +237,8 @@ def tree_state(directory):
 
 
 class Sweep(guests.GuestTest):
+    default_timeout = 900  # for lockstep on a busy machine
+
     @classmethod
     def setUpClass(cls):
         cls.fixture = harness.tempfile.mkdtemp(prefix="rdb-sweep-")

@@ -37,6 +37,7 @@ static void check_order(char** argv, const char* execfn) {
 static void check_maps(void) {
   FILE* maps = fopen("/proc/self/maps", "r");
   char line[4096];
+  const void* stack_word = &maps;
   int code = 0, data = 0, stack = 0, heap = 0, previous_ok = 1, here = 0;
   unsigned long before = 0;
   void* block = malloc(10);
@@ -47,10 +48,9 @@ static void check_maps(void) {
     if (from < before) previous_ok = 0;
     before = to;
 #define IN(p) ((unsigned long)(p) >= from && (unsigned long)(p) < to)
-    if (IN(check_maps) && mode[0] == 'r' && mode[2] == (getenv("SHOW_MODES") ? 'x' : mode[2])) code++;
+    if (IN(check_maps) && mode[0] == 'r' && mode[2] == 'x') code++;
     if (IN(&environ) && mode[1] == 'w') data++;
-    if (IN(line) && mode[1] == 'w' && (getenv("SHOW_MODES") == NULL || strstr(line, "[stack]") != NULL))
-      stack++;
+    if (IN(stack_word) && mode[1] == 'w' && strstr(line, "[stack]") != NULL) stack++;
     if (IN(block) && mode[1] == 'w') heap++;
     if (strstr(line, "eng_startup") != NULL) here++;
   }
@@ -158,12 +158,10 @@ int main(int argc, char** argv) {
   fd = open("/proc/self/cmdline", O_RDONLY);
   length = read(fd, path, sizeof path);
   close(fd);
-  if (getenv("SHOW_CMDLINE") != NULL) {
-    printf("cmdline");
-    for (ssize_t i = 0; i < length; i += (ssize_t)strlen(path + i) + 1)
-      printf(" %s", path + i);
-    printf("\n");
-  }
+  printf("cmdline");
+  for (ssize_t i = 0; i < length; i += (ssize_t)strlen(path + i) + 1)
+    printf(" %s", path + i);
+  printf("\n");
   check_maps();
   unsigned long rsp;
   asm("mov %%rsp, %0" : "=r"(rsp));
