@@ -31,6 +31,7 @@ struct AccessPlan {
     bool has_base = false;
     Gpr base = RAX;
     bool indexed = false; // nothing is known about its neighbours
+    bool write = false;   // else it is only read
     int64_t offset = 0;
     uint32_t size = 0;
   };

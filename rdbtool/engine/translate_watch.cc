@@ -11,9 +11,14 @@ namespace rdb::engine {
 // Before the current instruction: leaves if it may touch a watched range.
 void Translation::check_accesses() {
   AccessPlan plan = access_plan(*instruction_);
+  const auto& watches = cache_.watches().watches();
+  // Mostly only writes are watched, and most accesses are reads.
+  bool reads_matter = watches.size() > 8 ||
+                      std::any_of(watches.begin(), watches.end(), [](const auto& w) { return w.reads; });
   bool by_host = plan.odd || instruction_->kind == Kind::emulated;
   for (int i = 0; i < plan.places && !by_host; ++i) {
     const AccessPlan::Place& place = plan.place[i];
+    if (!place.write && !reads_matter) continue;
     if (place.kind == AccessPlan::Place::Kind::constant)
       by_host = cache_.watches().touches(static_cast<uint64_t>(place.offset), place.size);
     else if (!fits_int32(static_cast<uint64_t>(place.offset)))
