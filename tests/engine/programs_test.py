@@ -39,8 +39,12 @@ PROGRAMS = {
     "stack_forms": ("eng_stack_forms", []),
     "strings": ("eng_strings", []),
     "swapcontext": ("eng_swapcontext", []),
+    "vsyscall": ("eng_vsyscall", []),
     "x87": ("eng_x87", []),
 }
+with open("/proc/self/maps", encoding="utf-8") as maps:
+    if "[vsyscall]" not in maps.read():  # this kernel does not have it
+        del PROGRAMS["vsyscall"]
 
 LARGE = {"calls_static", "calls_static_pie", "calls_nopie", "calls_unoptimised", "exceptions", "exceptions_static", "flags", "memory",
          "stack_forms", "strings"}

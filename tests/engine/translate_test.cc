@@ -6,8 +6,9 @@
 #include "rdbtool/engine/translate.h"
 #include "tests/engine/disassembly.h"
 
+#include <array>
 #include <gtest/gtest.h>
-#include <map>
+#include <initializer_list>
 #include <vector>
 
 namespace rdb::engine {
@@ -20,7 +21,16 @@ constexpr uint64_t kPc = 0x38000000;            // near the cache
 constexpr uint64_t kFarPc = 0x200000000000;     // out of reach
 constexpr uint64_t kOther = 0x0000000039000000; // where paths go on that do not go straight on
 
-using Bytes = std::vector<uint8_t>;
+// One instruction, followed by others.
+struct Bytes {
+  std::array<uint8_t, 32> data;
+  constexpr Bytes(std::initializer_list<uint8_t> list) : data() {
+    data.fill(0x90);
+    size_t size = 0;
+    for (uint8_t value : list)
+      data[size++] = value;
+  }
+};
 
 class Translate : public testing::Test {
 protected:
@@ -29,10 +39,9 @@ protected:
   // The instructions one after the other; `next` where the last one goes, 0: straight on.
   static std::vector<PathStep> path(uint64_t pc, const std::vector<Bytes>& code, uint64_t next = 0) {
     std::vector<PathStep> result;
-    for (Bytes bytes : code) {
-      bytes.resize(32, 0x90);
+    for (const Bytes& bytes : code) {
       PathStep step;
-      EXPECT_TRUE(decode(pc, bytes.data(), bytes.size(), step.instruction));
+      EXPECT_TRUE(decode(pc, bytes.data.data(), bytes.data.size(), step.instruction));
       pc = step.instruction.end();
       step.next = pc;
       result.push_back(step);
@@ -87,16 +96,16 @@ protected:
   CodeCache cache_;
 };
 
-const Bytes kAdd = {0x48, 0x01, 0xD8};           // add rax, rbx: all flags
-const Bytes kMov = {0x48, 0x89, 0xD8};           // mov rax, rbx
-const Bytes kAdc = {0x48, 0x11, 0xD8};           // adc rax, rbx: reads flags
-const Bytes kCompareMemory = {0x48, 0x3B, 0x03}; // cmp rax, [rbx]
-const Bytes kCompare = {0x48, 0x39, 0xD8};       // cmp rax, rbx
-const Bytes kJz = {0x74, 0x10};                  // jz +0x10
-const Bytes kSyscall = {0x0F, 0x05};
-const Bytes kRet = {0xC3};
-const Bytes kJumpRegister = {0xFF, 0xE2}; // jmp rdx
-const Bytes kCallRegister = {0xFF, 0xD2}; // call rdx
+constexpr Bytes kAdd = {0x48, 0x01, 0xD8};           // add rax, rbx: all flags
+constexpr Bytes kMov = {0x48, 0x89, 0xD8};           // mov rax, rbx
+constexpr Bytes kAdc = {0x48, 0x11, 0xD8};           // adc rax, rbx: reads flags
+constexpr Bytes kCompareMemory = {0x48, 0x3B, 0x03}; // cmp rax, [rbx]
+constexpr Bytes kCompare = {0x48, 0x39, 0xD8};       // cmp rax, rbx
+constexpr Bytes kJz = {0x74, 0x10};                  // jz +0x10
+constexpr Bytes kSyscall = {0x0F, 0x05};
+constexpr Bytes kRet = {0xC3};
+constexpr Bytes kJumpRegister = {0xFF, 0xE2}; // jmp rdx
+constexpr Bytes kCallRegister = {0xFF, 0xD2}; // call rdx
 
 struct Case {
   const char* name;
@@ -107,12 +116,11 @@ struct Case {
   const char* expected;
 };
 
-const Case kCases[] = {
-#include "tests/engine/translate_cases.inc"
-};
-
 TEST_F(Translate, every_kind_of_instruction) {
-  for (const Case& c : kCases) {
+  const Case cases[] = {
+#include "tests/engine/translate_cases.inc"
+  };
+  for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     cache_.flush_all();
     EXPECT_EQ(text(block(c.flavour, path(c.pc, c.code, c.next))), c.expected);

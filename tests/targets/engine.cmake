@@ -23,6 +23,7 @@ rdb_target_program(eng_startup eng_startup.c)
 rdb_target_program(eng_startup_static eng_startup.c FLAGS -static)
 rdb_target_program(eng_strings eng_strings.c FLAGS -mno-red-zone)
 rdb_target_program(eng_swapcontext eng_swapcontext.c LIBS m)
+rdb_target_program(eng_vsyscall eng_vsyscall.c)
 rdb_target_program(eng_x87 eng_x87.c)
 rdb_target_program(eng_count eng_count.S FLAGS -nostdlib -static)
 
