@@ -81,6 +81,62 @@ TEST(LogRoundTrip, InputsAndChunksComeBack) {
   }
 }
 
+// The run as steps, with the calls that can be taken ahead taken ahead or not.
+std::vector<std::string> steps_of(const TraceReader& trace, bool ahead, size_t& taken) {
+  RunReader run = trace.run(trace.processes()[0]);
+  std::vector<std::string> result;
+  std::vector<LoggedCall> calls;
+  Time now;
+  for (;;) {
+    calls.clear();
+    if (ahead) run.take_calls(now, Time(UINT64_MAX), [](const SyscallInput&) { return true; }, calls);
+    taken += calls.size();
+    const Step* step = run.next();
+    // Also after the next step was read.
+    for (const LoggedCall& call : calls) {
+      size_t writes = call.write.size != 0 ? 1 : 0;
+      Input input{{call.time, 0}, step->thread, call.call, {&call.write, writes}};
+      result.push_back(fingerprint(input));
+    }
+    if (step == nullptr) return result;
+    now = step->until;
+    if (step->input != nullptr) result.push_back(fingerprint(*step->input));
+  }
+}
+
+TEST(LogRoundTrip, CallsTakenAheadAreTheSameRun) {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    TempDir dir;
+    TraceWriter writer(sample_metadata());
+    SampleRun sample(seed);
+    Input start = sample.start();
+    auto process = writer.add_process(start.as<StartInput>());
+    process->append(start);
+    Time turn_begin;
+    for (int i = 0; i < 4000; ++i) {
+      sample.advance(sample.number(20));
+      Input input = sample.number(10) == 0 ? sample.any() : sample.read_call(1 + sample.number(300));
+      process->append(input);
+      if (sample.number(100) == 0) {
+        sample.advance(1 + sample.number(3));
+        process->append(Chunk{input.thread, sample.now() - turn_begin});
+        turn_begin = sample.now();
+      }
+    }
+    process->append(sample.exit());
+    sample.advance(1);
+    process->append(Chunk{start.thread, sample.now() - turn_begin});
+    process->close(LogClose::kFinished);
+    writer.finish({});
+    TraceReader trace("");
+    size_t taken = 0, none = 0;
+    std::vector<std::string> expected = steps_of(trace, false, none);
+    EXPECT_TRUE(expected == steps_of(trace, true, taken)) << "seed " << seed;
+    EXPECT_EQ(none, 0u);
+    EXPECT_GT(taken, 1000u);
+  }
+}
+
 TEST(LogRoundTrip, SeekFindsTheFirstInputAtOrAfterATime) {
   TempDir dir;
   TraceWriter writer(sample_metadata());
