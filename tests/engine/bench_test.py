@@ -30,7 +30,7 @@ class Bench(harness.TestCase):
         self.assertGreater(float(lines["rdb run"]["wall_ratio"]), 0)
         self.assertEqual(lines["rdb run"]["note"], "")
         self.assertIn("left out: rdb record: this rdb has no 'record'", result.err)
-        self.assertRegex(result.out, r"\| ls \| [0-9.]+ \| [0-9.]+ / [0-9.]+, \+?-?[0-9.]+ ms \|")
+        self.assertRegex(result.out, r"\| ls \| [0-9.]+ \| [0-9.]+ / [0-9.]+, [+-][0-9.]+ ms of CPU \|")
         ElementTree.parse(self.path("out/bench.svg"))
 
     def test_other_output_is_wrong_and_has_no_numbers(self):
