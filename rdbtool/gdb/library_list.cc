@@ -79,7 +79,8 @@ std::vector<LibraryList::Library> LibraryList::loaded(uint64_t& main_map) {
       if (space == 0 && entry.l_prev == nullptr)
         main_map = map;
       else if (std::string name = read_text(reinterpret_cast<uint64_t>(entry.l_name)); !name.empty())
-        all.push_back({name, map, entry.l_addr, reinterpret_cast<uint64_t>(entry.l_ld), record});
+        all.push_back(
+            {name, map, entry.l_addr, reinterpret_cast<uint64_t>(entry.l_ld), space == 0 ? 0 : record});
       map = reinterpret_cast<uint64_t>(entry.l_next);
     }
     bool more = debug.base.r_version > 1 && read(record, debug);

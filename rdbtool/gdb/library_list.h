@@ -28,7 +28,9 @@ private:
   struct Library {
     std::string name;
     uint64_t link_map = 0, base = 0, dynamic = 0;
-    uint64_t space = 0; // the namespace, by the address of its record
+    // The namespace, by the address of its record. The first has none: while the program has not made it, gdb
+    // would take the program to be in another one than its libraries.
+    uint64_t space = 0;
     auto operator<=>(const Library&) const = default;
   };
   struct Code {

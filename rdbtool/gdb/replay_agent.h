@@ -56,6 +56,7 @@ private:
   // replay_diversion.cc: running with nothing recorded
   Advanced run_diversion(const Advance& request);
   std::optional<std::string> diverted_call();
+  int64_t show(uint64_t from, uint64_t size);
 
   static constexpr Position kNever{Time(UINT64_MAX), 0};
 

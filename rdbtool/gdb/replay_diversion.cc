@@ -6,18 +6,35 @@
 #include "rdbtool/guest/syscalls/describe.h"
 
 #include <algorithm>
+#include <asm/termbits.h>
 #include <cerrno>
+#include <climits>
 #include <ctime>
+#include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 namespace rdb::gdb {
 
 namespace {
 constexpr uint64_t kStretch = 50'000'000; // instructions until the controller is asked whether to go on
 constexpr size_t kLargestOutput = 1 << 20;
+bool is_output(uint64_t descriptor) {
+  return descriptor == 1 || descriptor == 2;
+}
 } // namespace
+
+// What a function prints is shown when it stops.
+int64_t ReplayAgent::show(uint64_t from, uint64_t size) {
+  std::string text(std::min<size_t>(size, kLargestOutput), '\0');
+  text.resize(replayer_.space().read(GuestAddr(from), text.data(), text.size()));
+  output_ += text;
+  return static_cast<int64_t>(text.size());
+}
 
 // What the call cannot do, if it cannot be done.
 std::optional<std::string> ReplayAgent::diverted_call() {
@@ -30,12 +47,31 @@ std::optional<std::string> ReplayAgent::diverted_call() {
   if (auto own = replayer_.internal_call(call)) return done(*own);
   switch (call.number) {
   case SYS_write:
-    if (args[0] == 1 || args[0] == 2) {
-      std::string text(std::min<size_t>(args[2], kLargestOutput), '\0');
-      text.resize(replayer_.space().read(GuestAddr(args[1]), text.data(), text.size()));
-      output_ += text;
-      return done(static_cast<int64_t>(text.size()));
+    if (is_output(args[0])) return done(show(args[1], args[2]));
+    break;
+  case SYS_writev: {
+    int64_t total = 0;
+    for (uint64_t i = 0; is_output(args[0]) && i < std::min<uint64_t>(args[2], IOV_MAX); ++i) {
+      iovec part{};
+      replayer_.space().read(GuestAddr(args[1] + i * sizeof part), &part, sizeof part);
+      total += show(reinterpret_cast<uint64_t>(part.iov_base), part.iov_len);
     }
+    if (is_output(args[0])) return done(total);
+    break;
+  }
+  // Output goes to something like a terminal, so that the C library shows it line by line.
+  case SYS_newfstatat:
+  case SYS_fstat: {
+    bool of_descriptor = call.number == SYS_fstat || (args[3] & AT_EMPTY_PATH);
+    if (!of_descriptor || args[0] > 2) break;
+    struct stat terminal{};
+    terminal.st_mode = S_IFCHR | 0600;
+    terminal.st_blksize = 1024;
+    GuestAddr to(args[call.number == SYS_fstat ? 1 : 2]);
+    return done(replayer_.space().write(to, &terminal, sizeof terminal) == sizeof terminal ? 0 : -EFAULT);
+  }
+  case SYS_ioctl:
+    if (args[0] <= 2 && args[1] == TCGETS) return done(0);
     break;
   case SYS_mmap:
     if (!(args[3] & MAP_ANONYMOUS)) break;

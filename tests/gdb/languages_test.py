@@ -48,8 +48,8 @@ class Cpp(RecordingTestCase):
         out = self.answers("set breakpoint pending on", "break gdb_plugin.c:7", "tbreak scale", "continue", "print uses",
                            "continue", "print uses", "print depth_reached", "info symbol scale", "delete", "watch uses",
                            "continue", "reverse-continue", "delete", "reverse-next", "reverse-next", "tbreak main",
-                           "reverse-continue", "tbreak scale", "continue", "goto start", "tbreak scale", "continue",
-                           "bt 2", "reverse-finish")
+                           "reverse-continue", "tbreak scale", "continue", "goto start", "tbreak scale", "print caught",
+                           "continue", "bt 2", "reverse-finish")
         self.assertIn("pending", out[1])
         self.assertIn("scale (by=39)", out[3])
         self.assertIn("Cannot find thread-local storage", out[4])  # no thread has used it yet
@@ -65,9 +65,10 @@ class Cpp(RecordingTestCase):
         self.assertIn("scale (by=39)", out[19])
         self.assertIn("_start ()", out[20])
         self.assertNotIn("pending", out[21])
-        self.assertIn("scale (by=39)", out[22])
-        self.assertIn("#1 ", out[23])
-        self.assertIn("// library", out[24])
+        self.assertIn("= 0", out[22])
+        self.assertIn("scale (by=39)", out[23])
+        self.assertIn("#1 ", out[24])
+        self.assertIn("// library", out[25])
 
     def test_calls_with_objects(self):
         out = self.answers("tbreak Square::area", "continue", "print area()", "up", "print shape->area()",

@@ -34,6 +34,25 @@ class Commands(RecordingTestCase):
         self.assertIn("Value = 1.5", out[9])
         self.assert_in_order(out[13], "Old value = 34", "New value = 3", "last")
 
+    def test_functions_that_gdb_calls(self):
+        out = self.answers("break factorial if n == 2", "continue", 'print (int)puts("called")', "print (int)getpid() > 1",
+                           'print (int)system("true")', "bt 1", "print *(int*)0 = 1", "call (void)abort()", "bt 1",
+                           "delete", "print factorial(6)", "print add(5, 5)", "print counter", "finish", "print counter",
+                           "print n", "when")
+        self.assertTrue(out[2].startswith("called\n"), out[2])
+        self.assertIn("= 1", out[3])
+        self.assertIn("rdb: a function called from gdb cannot make this system call: clone3(", out[4])
+        self.assertIn("#0  factorial (n=2)", out[5])
+        self.assertIn("Cannot access memory", out[6])
+        self.assertIn("rdb: a function called from gdb cannot make this system call: tgkill(", out[7])
+        self.assertIn("#0  factorial (n=2)", out[8])
+        self.assertIn("= 720", out[10])
+        self.assertIn("= 10", out[11])
+        self.assertIn("= 15", out[12])
+        self.assertIn("Value returned is", out[13])
+        self.assertIn("= 10", out[14])
+        self.assertIn("= 3", out[15])
+
     def test_beginning_again(self):
         out = self.answers("break factorial", "run", "start", "starti", "when", "run 1 2", "run", "delete", "run", "run")
         self.assertIn("Breakpoint 1, factorial (n=4)", out[1])

@@ -23,6 +23,10 @@ def monitor(command):
     return text
 
 
+# A function that gdb calls and that cannot go on is given up: it runs in a copy, and nobody can continue that.
+gdb.execute("set unwindonsignal on")
+
+
 def current_thread():
     """The id of the thread that runs next, as the recorded program knew it."""
     return int(re.search(r"thread (\d+)", monitor("when")).group(1))
