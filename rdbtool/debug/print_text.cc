@@ -260,16 +260,24 @@ std::string retell_message(const std::string& message, const EditedSource& sourc
   return "'" + line->second.expression + "':" + std::to_string(inside) + ": " + match[3].str();
 }
 
+// There may be millions of them.
 std::optional<Hit> parse_hit(const std::string& line) {
-  static const std::regex pattern(R"(^\[(\d+) (\d+) (.*):(\d+)\] ([^]*)$)");
-  std::smatch match;
-  if (!std::regex_match(line, match, pattern)) return std::nullopt;
   Hit hit;
-  hit.time = std::stoull(match[1]);
-  hit.thread = std::stoi(match[2]);
-  hit.file = match[3];
-  hit.line = static_cast<unsigned>(std::stoul(match[4]));
-  std::string rest = match[5];
+  const char* stop = line.data() + line.size();
+  if (!line.starts_with('[')) return std::nullopt;
+  auto time = std::from_chars(line.data() + 1, stop, hit.time);
+  if (time.ec != std::errc() || time.ptr == stop || *time.ptr != ' ') return std::nullopt;
+  auto thread = std::from_chars(time.ptr + 1, stop, hit.thread);
+  if (thread.ec != std::errc() || thread.ptr == stop || *thread.ptr != ' ') return std::nullopt;
+  auto place = static_cast<size_t>(thread.ptr + 1 - line.data());
+  size_t bracket = line.find("] ", place);
+  if (bracket == std::string::npos) return std::nullopt;
+  size_t colon = line.rfind(':', bracket);
+  if (colon == std::string::npos || colon < place) return std::nullopt;
+  auto number = std::from_chars(line.data() + colon + 1, line.data() + bracket, hit.line);
+  if (number.ec != std::errc() || number.ptr != line.data() + bracket) return std::nullopt;
+  hit.file = line.substr(place, colon - place);
+  std::string rest = line.substr(bracket + 2);
   hit.reached = rest.starts_with(kReached);
   if (hit.reached) rest.erase(0, 1);
   if (!rest.starts_with(kField)) {
