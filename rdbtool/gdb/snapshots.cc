@@ -125,6 +125,7 @@ void Snapshots::thin(Position here, const ReplayProcess& process) {
     bytes -= std::min(bytes, used.all);
     if (kept_.size() <= limits_.count && bytes <= limits_.bytes) return;
     std::vector<Time> times;
+    times.reserve(kept_.size());
     for (const auto& [position, kept] : kept_)
       times.push_back(position.time);
     kept_.erase(std::next(kept_.begin(), static_cast<ptrdiff_t>(least_useful(times, here.time))));

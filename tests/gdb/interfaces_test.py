@@ -139,6 +139,14 @@ class ControlC(RecordingTestCase):
     arguments = ("300", "1")
     status = 43
 
+    def interrupt(self, terminal, command):
+        terminal.type(command + "\n")
+        terminal.expect(command)
+        # gdb drops what is typed before it has sent its request.
+        while not terminal.shows("(gdb) ", 0.1):
+            terminal.type("\x03")
+        self.assertIn("received signal SIGINT", terminal.expect("(gdb) "))
+
     def test_both_directions_can_be_interrupted(self):
         terminal = Terminal([harness.rdb(), "gdb", "--", "-q", "-nx"], self.environment(), self.tmp)
         self.addCleanup(terminal.close)
@@ -152,13 +160,12 @@ class ControlC(RecordingTestCase):
         end = int(re.search(r"ends at (\d+)", terminal.ask("when-end"))[1])
         self.assertLess(0, forward)
         self.assertLess(forward, end)
+        self.interrupt(terminal, "goto end")
+        on_the_way = int(re.search(r"At (\d+)", terminal.ask("when"))[1])
+        self.assertLessEqual(forward, on_the_way)
+        self.assertLess(on_the_way, end)
         terminal.ask("goto end")
-        terminal.type("reverse-continue\n")
-        terminal.expect("Continuing.")
-        # gdb drops what is typed before it has sent its request.
-        while not terminal.shows("(gdb) ", 0.1):
-            terminal.type("\x03")
-        self.assertIn("received signal SIGINT", terminal.expect("(gdb) "))
+        self.interrupt(terminal, "reverse-continue")
         # Interrupted while it looked for a place to stop at: the program is where it was.
         self.assertEqual(int(re.search(r"At (\d+)", terminal.ask("when"))[1]), end)
         # All goes on as if nothing had happened.

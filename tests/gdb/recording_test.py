@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """rdb gdb on real recordings: a real gdb, forwards and backwards."""
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -127,6 +128,9 @@ class Commands(RecordingTestCase):
     def test_beginning_elsewhere(self):
         out = self.answers("when", "bt", options=("--at", "end"))
         self.assertIn("exit", out[1])
+        end = int(re.search(r"At (\d+)", out[0])[1])
+        self.assertIn(f"At {end // 2},", self.answers("when", options=("--at", "50%"))[0])
+        self.assertIn("At 1234,", self.answers("when", options=("--at", "1234"))[0])
         result = self.rdb("gdb", "--at", "later")
         self.assertEqual(result.status, 2)
         self.assertIn("'later' is no position", result.err)
@@ -313,7 +317,7 @@ class Regions(RecordingTestCase):
         self.assertNotIn("before", out[7] + out[8])
 
     def test_gdb_shows_the_sources_without_regions(self):
-        out = self.answers("list main,+8")
+        out = self.answers("list main,+8", options=("-m", "region.rdb"))
         self.assertIn("total += i; // add", out[0])
         self.assertNotIn("rdb_begin", out[0])
         self.assertNotIn("printf", out[0])
