@@ -2,19 +2,34 @@
 #include "rdbtool/debug/event_api.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/debug/refusal.h"
 #include "rdbtool/guest/syscalls/table.h"
 #include "runtime-libs/module/module_host.h"
 
+#include <cstddef>
 #include <cstdio>
+#include <cstring>
+#include <stdio_ext.h>
 
 namespace rdb::debug {
 namespace {
 
-static_assert(static_cast<int>(EventKind::exit) == RDB_EXIT &&
+static_assert(static_cast<int>(EventKind::time) == RDB_TIME && kEventKinds == RDB_TIME + 1 &&
               static_cast<int>(EventKind::after_access) == RDB_ACCESS_AFTER);
+
+static_assert(sizeof(rdb_registers) == sizeof(engine::Registers) &&
+              offsetof(rdb_registers, rdi) == engine::RDI * 8 &&
+              offsetof(rdb_registers, rip) == offsetof(engine::Registers, rip) &&
+              offsetof(rdb_registers, gs_base) == offsetof(engine::Registers, gs_base));
 
 // One replay at a time has debug code.
 EventApi* g_api = nullptr;
+
+// Where nobody tells events.
+EventApi& api() {
+  if (g_api == nullptr) give_up("events are told by rdb replay only");
+  return *g_api;
+}
 
 struct Call {
   rdb_callback callback;
@@ -24,6 +39,12 @@ struct Call {
 void call_back(void* argument) {
   auto* call = static_cast<Call*>(argument);
   call->callback(call->event);
+}
+
+// What has nothing to write costs nothing.
+void flush_output() {
+  if (__fpending(stdout) != 0) std::fflush(stdout);
+  if (__fpending(stderr) != 0) std::fflush(stderr);
 }
 
 uint64_t refuse(const std::string& why) {
@@ -70,9 +91,14 @@ uint64_t EventApi::add(rdb_event_kind kind, const char* name, const void* addres
     return events_.on_function(side, place, tell_it);
   case RDB_ACCESS_BEFORE:
   case RDB_ACCESS_AFTER:
-    if (size == 0 || !replayer_.space().in_guest_range(place.value, place.value + size))
+    if (size == 0 || place.value + size < place.value ||
+        !replayer_.space().in_guest_range(place.value, place.value + size))
       return refuse(fmt::format("{} bytes at {} are not the program's memory", size, address));
     return events_.on_access(side, place, size, how & RDB_MODULE_READS, how & RDB_MODULE_WRITES, tell_it);
+  case RDB_TIME:
+    if (Time(size) < replayer_.now())
+      return refuse(fmt::format("time {} is over: it is {}", size, replayer_.now().value));
+    return events_.on_time(Time(size), tell_it);
   default:
     return events_.on(side, tell_it);
   }
@@ -92,12 +118,19 @@ void EventApi::tell(RegionCount& count, const Event& event, rdb_callback callbac
   told.size = event.size;
   told.is_write = event.write;
   told.by_system_call = event.by_system_call;
-  told.old_bytes = event.old_bytes.data();
-  told.new_bytes = event.new_bytes.data();
-  told.function = event.name.c_str();
+  if (event.size > 0) {
+    told.touched = event.touched.ptr();
+    told.touched_size = event.touched_size;
+    told.touched_old = event.old_bytes.data() + (event.touched - event.bytes_at);
+    if (event.bytes_at == event.address) told.old_bytes = event.old_bytes.data();
+    told.new_bytes = event.address.ptr();
+  }
+  told.function = event.name;
+  std::memcpy(&registers_, &replayer_.registers(), sizeof registers_);
+  told.registers = &registers_;
   told.data = data;
   Call call{callback, &told};
-  runner_.run(count, call_back, &call, [] { std::fflush(stdout); });
+  runner_.run(count, call_back, &call, flush_output);
 }
 
 const char* EventApi::where(const void* address) {
@@ -111,19 +144,37 @@ void EventApi::print_backtrace() {
   std::fputs(replay::describe(backtracer_.frames(64)).c_str(), stdout);
 }
 
+size_t EventApi::backtrace(const void** addresses, size_t most) {
+  std::vector<replay::BacktraceFrame> frames = backtracer_.frames(most);
+  for (size_t i = 0; i < frames.size(); ++i)
+    addresses[i] = frames[i].pc.ptr();
+  return frames.size();
+}
+
 void fill_events(rdb_module_host& host) {
   host.add_event = [](int kind, const char* name, const void* address, unsigned long size, unsigned how,
                       void (*callback)(const rdb_event*), void* data) -> unsigned long {
-    return g_api->add(static_cast<rdb_event_kind>(kind), name, address, size, how, callback, data);
+    return api().add(static_cast<rdb_event_kind>(kind), name, address, size, how, callback, data);
   };
-  host.remove_event = [](unsigned long id) { return g_api->remove(id) ? 0 : -1; };
-  host.time = []() -> unsigned long { return g_api->replayer().now().value; };
-  host.thread = [] { return static_cast<int>(g_api->replayer().thread().value); };
+  host.remove_event = [](unsigned long id) { return api().remove(id) ? 0 : -1; };
+  host.time = []() -> unsigned long { return api().replayer().now().value; };
+  host.thread = [] { return static_cast<int>(api().replayer().thread().value); };
   host.read = [](const void* from, void* to, unsigned long size) -> unsigned long {
-    return g_api->replayer().space().read(GuestAddr(reinterpret_cast<uint64_t>(from)), to, size);
+    return api().replayer().space().read(GuestAddr(reinterpret_cast<uint64_t>(from)), to, size);
   };
-  host.where = [](const void* address) { return g_api->where(address); };
-  host.print_backtrace = [] { g_api->print_backtrace(); };
+  host.where = [](const void* address) { return api().where(address); };
+  host.print_backtrace = [] { api().print_backtrace(); };
+  host.backtrace = [](const void** addresses, unsigned long most) -> unsigned long {
+    return api().backtrace(addresses, most);
+  };
+  host.vector_register = [](unsigned index, unsigned char* to) {
+    std::byte whole[64] = {};
+    if (index < 16) api().replayer().translator().read_vector(index, whole);
+    std::memcpy(to, whole, 16);
+  };
+  host.stack_pointer = []() -> const void* {
+    return GuestAddr(api().replayer().registers().gpr[engine::RSP]).ptr();
+  };
 }
 
 } // namespace rdb::debug

@@ -28,6 +28,7 @@ public:
   bool remove(uint64_t id) { return events_.remove(id); }
   const char* where(const void* address);
   void print_backtrace();
+  size_t backtrace(const void** addresses, size_t most);
   replay::Replayer& replayer() { return replayer_; }
 
 private:
@@ -39,6 +40,7 @@ private:
   replay::Backtracer backtracer_;
   std::deque<RegionCount> counts_;
   std::string where_;
+  rdb_registers registers_ = {};
 };
 
 // Fills the part of the table that is about events.

@@ -44,14 +44,16 @@ std::string value_text(const std::vector<std::byte>& bytes) {
 }
 
 // Of a large range only what changed is of interest.
-std::string change_text(const Event& event) {
-  if (event.size <= kMostBytesShown || event.old_bytes.size() != event.new_bytes.size())
-    return fmt::format("{} -> {}", value_text(event.old_bytes), value_text(event.new_bytes));
-  auto [begin, other] =
-      std::mismatch(event.old_bytes.begin(), event.old_bytes.end(), event.new_bytes.begin());
-  if (begin == event.old_bytes.end()) return "written, not changed";
-  auto at = begin - event.old_bytes.begin();
-  auto left = std::min<ptrdiff_t>(event.old_bytes.end() - begin, 16);
+std::string change_text(const Event& event, guest::AddressSpace& space) {
+  const std::vector<std::byte>& before = event.old_bytes;
+  std::vector<std::byte> after(before.size());
+  after.resize(space.read(event.bytes_at, after.data(), after.size()));
+  if (event.size <= kMostBytesShown || before.size() != after.size())
+    return fmt::format("{} -> {}", value_text(before), value_text(after));
+  auto [begin, other] = std::mismatch(before.begin(), before.end(), after.begin());
+  if (begin == before.end()) return "written, not changed";
+  auto at = static_cast<uint64_t>(begin - before.begin()) + (event.bytes_at - event.address);
+  auto left = std::min<ptrdiff_t>(before.end() - begin, 16);
   return fmt::format("[{}] {} -> {}", at, value_text({begin, begin + left}),
                      value_text({other, other + left}));
 }
@@ -141,9 +143,10 @@ void EventTrace::trace_calls(const std::string& glob) {
 }
 
 void EventTrace::watch(const std::string& text) {
-  auto show = [this, text](replay::Replayer&, const Event& event) {
+  auto show = [this, text](replay::Replayer& replayer, const Event& event) {
     line(event.by_system_call ? program_pc(event.pc) : event.pc,
-         fmt::format("{}: {}{}", text, change_text(event), event.by_system_call ? " by a system call" : ""));
+         fmt::format("{}: {}{}", text, change_text(event, replayer.space()),
+                     event.by_system_call ? " by a system call" : ""));
   };
   size_t comma = text.rfind(',');
   std::string place = text.substr(0, comma);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What happens in a replay, told to whoever asked: system calls, calls of functions and their returns,
-// accesses to memory, signals, threads, the end. Nothing registered costs nothing; functions are hooks in the
-// translated code, ranges of memory are the engine's watches.
+// accesses to memory, signals, threads, times, the end. Nothing registered costs nothing; functions are hooks
+// in the translated code, ranges of memory are the engine's watches.
 #pragma once
 
+#include "rdbtool/base/range_index.h"
 #include "rdbtool/debug/program_file.h"
 #include "rdbtool/replay/replayer.h"
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -28,23 +30,31 @@ enum class EventKind : uint8_t {
   thread_start,
   thread_end,
   exit,
+  time,
 };
+constexpr size_t kEventKinds = 11;
 
-// The number of a system call; nothing if there is none of that name.
+// The number of a system call, by its name or as it stands; nothing if there is none such.
 std::optional<int64_t> syscall_number(std::string_view name);
+
+// The bytes of larger ranges are told only where they were touched.
+constexpr uint64_t kLargestWhole = 1u << 16;
 
 struct Event {
   EventKind kind = EventKind::exit;
-  GuestAddr pc;       // of the instruction that does it
-  int64_t number = 0; // of the system call or signal; the exit status
+  GuestAddr pc;       // of the instruction that does it; that a signal comes before
+  int64_t number = 0; // of the system call, signal or thread; the exit status
   uint64_t arguments[6] = {};
   int64_t result = 0;
-  GuestAddr address; // of the function; of the watched range
-  uint64_t size = 0;
+  GuestAddr address; // of the function; of the watched range; that a signal is about
+  uint64_t size = 0; // of the watched range
   bool write = false;
-  bool by_system_call = false; // the access
-  std::vector<std::byte> old_bytes, new_bytes;
-  std::string name; // of the function, as its file has it
+  bool by_system_call = false;      // the access is no instruction's
+  GuestAddr touched;                // the part of the range that is accessed
+  uint64_t touched_size = 0;        //
+  std::vector<std::byte> old_bytes; // from `bytes_at` on: the range, or what is touched of a large one
+  GuestAddr bytes_at;
+  const char* name = ""; // of the function, as its file has it
 };
 
 class Events final : public replay::Observer {
@@ -61,6 +71,7 @@ public:
   Id on_access(EventKind side, GuestAddr address, uint64_t size, bool reads, bool writes, Callback callback);
   // A variable by name or "file.c:name".
   Id on_variable(EventKind side, const std::string& name, bool reads, bool writes, Callback callback);
+  Id on_time(Time time, Callback callback);
   Id on(EventKind kind, Callback callback); // signal, thread_start, thread_end, exit
   // Also from within a callback, its own too. False if there is none.
   bool remove(Id id);
@@ -73,10 +84,12 @@ public:
   void before_input(replay::Replayer& replayer, const trace::Input& input) override;
   void after_input(replay::Replayer& replayer, const trace::Input& input) override;
   void accessed(replay::Replayer& replayer, const engine::Access& access) override;
+  void woken(replay::Replayer& replayer) override;
   void ended(replay::Replayer& replayer) override;
 
 private:
   struct Registration {
+    Id id = 0;
     EventKind kind;
     Callback callback;
     std::optional<int64_t> number;
@@ -84,45 +97,71 @@ private:
     bool matched = false;
     uint64_t begin = 0, end = 0; // the range
     bool reads = false, writes = false;
+    uint64_t function = 0; // by address
+    uint64_t time = 0;
+    bool removed = false;
   };
+  using Wanted = std::shared_ptr<Registration>;
+  // Those who are told of one thing. It may grow and lose members while they are told.
+  using Audience = std::vector<Wanted>;
   struct Function {
     std::string name;
-    std::vector<Id> entered, returned;
+    Audience entered, returned;
   };
   struct Return {
     uint64_t function;
     ThreadId thread;
     uint64_t sp; // when it has returned
   };
-
-  Id add(Registration registration);
-  void tell(replay::Replayer& replayer, Id id, const Event& event);
-  void tell_all(replay::Replayer& replayer, EventKind kind, const Event& event);
-  void match(replay::Replayer& replayer, const ProgramFile& file, uint64_t bias, Id id, Registration& wanted);
-  void add_function(replay::Replayer* replayer, uint64_t address, const std::string& name, Id id,
-                    EventKind side);
-  void match_mapped(replay::Replayer& replayer);
-  void arm(replay::Replayer& replayer);
-  void enter(replay::Replayer& replayer, uint64_t pc, const Function& function);
-  void leave(replay::Replayer& replayer, uint64_t pc);
+  // A range that an access concerns.
   struct Touch {
-    Id id;
+    Wanted who;
+    uint64_t begin, end; // what is touched of it
     bool write;
     std::vector<std::byte> old_bytes;
+    uint64_t bytes_at;
   };
-  std::vector<Touch> touched_by(replay::Replayer& replayer) const;
-  void tell_access(replay::Replayer& replayer, EventKind side, uint64_t pc,
-                   const std::vector<Touch>& touches);
 
-  std::map<Id, std::shared_ptr<Registration>> registrations_;
+  Id add(Registration registration);
+  void tell(replay::Replayer& replayer, Audience& audience, const Event& event);
+  void tell_kind(replay::Replayer& replayer, const Event& event);
+  // Brings what the engine notices up to what is registered.
+  void arm(replay::Replayer& replayer);
+  void forget_removed(replay::Replayer& replayer);
+
+  // Functions: see event_functions.cc.
+  void match(replay::Replayer& replayer, const ProgramFile& file, uint64_t bias, const Wanted& wanted);
+  void match_mapped(replay::Replayer& replayer);
+  void add_function(replay::Replayer& replayer, uint64_t address, const std::string& name,
+                    const Wanted& wanted);
+  void enter(replay::Replayer& replayer, uint64_t pc, Function& function);
+  void leave(replay::Replayer& replayer, uint64_t pc);
+  void forget_functions(replay::Replayer& replayer);
+
+  // Memory: see event_accesses.cc.
+  void watch_inputs(replay::Replayer& replayer);
+  void note_touch(replay::Replayer& replayer, uint64_t begin, uint64_t end, bool read, bool write,
+                  std::vector<Touch>& touches) const;
+  void tell_accesses(replay::Replayer& replayer, EventKind side, uint64_t pc, std::vector<Touch>& touches,
+                     bool by_system_call);
+
+  std::map<Id, Wanted> registrations_;
   Id next_ = 1;
+  std::array<Audience, kEventKinds> by_kind_; // but for functions and memory
+  int telling_ = 0;                           // callbacks that run
+  bool some_removed_ = false;
+  bool inputs_wanted_ = false; // the replayer was told so
+
   std::unordered_map<uint64_t, Function> functions_;
   std::unordered_map<uint64_t, std::vector<Return>> returns_; // by the address that is returned to
-  std::vector<Id> unsearched_;                                // patterns that no file was looked through for
-  std::vector<uint64_t> wanted_hooks_;                        // before there was a replay to put them in
-  bool rearm_ = false; // the engine's watches are not what is registered
-  size_t watches_ = 0;
-  std::map<Id, std::vector<std::byte>> before_call_; // watched bytes before an input is applied
+  std::vector<Wanted> unsearched_; // patterns that no file was looked through for, and addresses
+
+  RangeIndex<Wanted> ranges_;
+  bool rearm_ = false;          // the engine's watches are not what is registered
+  bool collecting_ = false;     // an input is applied: what it writes is noted
+  std::vector<Touch> by_input_; // what it has written
+
+  std::multimap<uint64_t, Wanted> times_;
   uint64_t call_arguments_[6] = {};
   uint64_t call_pc_ = 0;
 };

@@ -5,7 +5,7 @@
 #include "rdbtool/engine/code_cache.h"
 
 #include <span>
-#include <unordered_set>
+#include <unordered_map>
 
 namespace rdb::engine {
 
@@ -27,8 +27,8 @@ enum class CodeTrust : uint8_t {
   compared, // the block looks for itself
 };
 
-// Addresses of instructions before which the host is called.
-using HookSet = std::unordered_set<uint64_t>;
+// Addresses of instructions before which the host is called, with how many want it.
+using HookSet = std::unordered_map<uint64_t, uint32_t>;
 
 // A path is not empty. Only its last instruction may be of a kind that needs the host.
 Block& translate(CodeCache& cache, std::span<const PathStep> path, Flavour flavour, PathEnd end,

@@ -56,6 +56,7 @@ Translator::Translator(GuestMemory& memory, const TranslatorOptions& options)
 Stop Translator::run(uint64_t limit) {
   Stop stop;
   run_target_ = limit > UINT64_MAX - executed_ ? UINT64_MAX : executed_ + limit;
+  run_shortened_ = false;
   first_ = true;
   pending_link_ = 0;
   for (;;) {
@@ -187,7 +188,11 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
         uint64_t generation = cache_.generation();
         hook_(hook_context_, exit.target);
         // The code from here on may be another now: flushed with its exits, or dead.
-        if (cache_.generation() != generation || exit.block->dead) return Next::go_on;
+        if (cache_.generation() != generation || exit.block->dead || run_shortened_) {
+          run_shortened_ = false;
+          left_at_hook_ = true;
+          return Next::go_on;
+        }
       }
       enter(cache_.at(exit.resume), without_bias(state_.budget) - exit.owed, -exit.owed);
       number = state_.exit_number;
@@ -357,8 +362,10 @@ Translator::Next Translator::record_trace(Stop& stop) {
     size_t begin = trace.size();
     trace.insert(trace.end(), path_.steps.begin(), path_.steps.end());
     if (path_.steps.back().instruction.kind >= Kind::system_call) break; // the host's turn: the trace's end
+    left_at_hook_ = false;
     Next next = step(stop, unit);
     if (next == Next::stop) return next; // a fault: the path is not worth keeping
+    if (left_at_hook_) return next;      // only part of the path was executed
     uint64_t after = state_.registers.rip;
     trace.back().next = after;
     const Instruction last = trace.back().instruction;
@@ -401,11 +408,14 @@ void Translator::add_stop(GuestAddr address) {
 }
 
 void Translator::add_hook(GuestAddr address) {
-  if (hooks_.insert(address.value).second) cache_.invalidate(address.value, address.value + 1);
+  if (hooks_[address.value]++ == 0) cache_.invalidate(address.value, address.value + 1);
 }
 
 void Translator::remove_hook(GuestAddr address) {
-  if (hooks_.erase(address.value) != 0) cache_.invalidate(address.value, address.value + 1);
+  auto found = hooks_.find(address.value);
+  if (found == hooks_.end() || --found->second != 0) return;
+  hooks_.erase(found);
+  cache_.invalidate(address.value, address.value + 1);
 }
 
 void Translator::remove_stop(GuestAddr address) {

@@ -57,8 +57,19 @@ public:
     hook_ = function;
     hook_context_ = context;
   }
+  // Each remove takes one add away: several users may want the same address.
   void add_hook(GuestAddr address);
   void remove_hook(GuestAddr address);
+
+  // From a hook: run() stops as if it had been given the limit that ends at this count, at the latest.
+  void end_run_at(uint64_t executed) {
+    if (executed >= run_target_) return;
+    run_target_ = executed;
+    run_shortened_ = true;
+  }
+
+  // Watches these ranges and no others. Cheaper than clear_watches() and add_watch() if most stay.
+  void set_watches(std::span<const WatchFilter::Watch> watches);
 
   // With log_stores: where entries go from now on. It must have room for 8 entries per instruction that run()
   // is allowed.
@@ -95,6 +106,7 @@ private:
   Next store_emulated(Stop& stop, const Instruction& instruction, uint64_t address, const void* bytes,
                       size_t size);
   bool watched(const Instruction& instruction, Access& access);
+  void forget_unwatched_code();
   void log_stores_of(const Instruction& instruction);
 
   // What is known about an address within translated code; null if nothing.
@@ -127,6 +139,8 @@ private:
   QuickCall quick_;
   uint32_t pending_link_ = 0; // a direct exit to be linked to whatever is entered next
   uint64_t run_target_ = 0;
+  bool run_shortened_ = false; // by a hook
+  bool left_at_hook_ = false;  // translated code was not finished: a hook has changed it, or the limit
   uint64_t loaded_gs_ = 0;
   Instruction current_input_; // the instruction that run() stopped before
   Fault pending_fault_;

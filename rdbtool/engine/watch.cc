@@ -4,30 +4,45 @@
 #include "rdbtool/engine/operand.h"
 #include "rdbtool/engine/translator.h"
 
+#include <algorithm>
+
 namespace rdb::engine {
 
 bool Translator::watched(const Instruction& instruction, Access& access) {
   for (const MemoryAccess& touched : memory_accesses(instruction, state_.registers)) {
-    for (const WatchFilter::Watch& watch : watches_.watches()) {
-      if (touched.address >= watch.end || touched.address + touched.size <= watch.begin) continue;
-      if (!(touched.write && watch.writes) && !(touched.read && watch.reads)) continue;
-      access = {GuestAddr(touched.address), touched.size, touched.write};
-      return true;
-    }
+    if (!watches_.wants(touched.address, touched.size, touched.read, touched.write)) continue;
+    access = {GuestAddr(touched.address), touched.size, touched.write};
+    return true;
   }
   return false;
 }
 
+void Translator::forget_unwatched_code() {
+  if (cache_.holds_code()) cache_.flush_all();
+  watches_.forget_answers();
+}
+
 void Translator::add_watch(GuestAddr address, uint64_t size, bool reads, bool writes) {
   if (size == 0) return;
-  watches_.add({address.value, address.value + size, reads, writes});
-  // Code that is there knows nothing of it.
-  if (cache_.holds_code()) cache_.flush_all();
+  WatchFilter::Watch watch{address.value, address.value + size, reads, writes};
+  // Code that is there asks about every address that it computes, if anything was watched when it was made.
+  if (watches_.empty() || watches_.relied_on(watch)) forget_unwatched_code();
+  watches_.add(watch);
 }
 
 void Translator::clear_watches() {
-  if (!watches_.empty() && cache_.holds_code()) cache_.flush_all();
+  if (!watches_.empty()) forget_unwatched_code();
   watches_.clear();
+}
+
+void Translator::set_watches(std::span<const WatchFilter::Watch> watches) {
+  bool stale = watches_.empty() != watches.empty() ||
+               std::any_of(watches.begin(), watches.end(),
+                           [&](const WatchFilter::Watch& watch) { return watches_.relied_on(watch); });
+  if (stale) forget_unwatched_code();
+  watches_.clear();
+  for (const WatchFilter::Watch& watch : watches)
+    watches_.add(watch);
 }
 
 } // namespace rdb::engine

@@ -7,31 +7,50 @@
 namespace rdb::engine {
 namespace {
 
-void mark(uint8_t* table, uint64_t first, uint64_t last, uint8_t shift) {
+// Calls `function` with the place in a table of each piece of memory from `first` to `last`.
+template <class Function>
+void each_place(uint64_t first, uint64_t last, uint8_t shift, Function&& function) {
   uint64_t count = std::min((last >> shift) - (first >> shift) + 1, WatchFilter::kTable);
   for (uint64_t i = 0; i < count; ++i)
-    table[((first >> shift) + i) % WatchFilter::kTable] = 1;
+    function(((first >> shift) + i) % WatchFilter::kTable);
 }
 
 } // namespace
 
 void WatchFilter::add(const Watch& watch) {
-  watches_.push_back(watch);
+  index_.add({watch.begin, watch.end, {watch.reads, watch.writes}});
   uint64_t first = watch.begin - kReach;
   uint64_t last = watch.end + kReach;
-  mark(tables_, first, last, kLineShift);
-  mark(tables_ + kTable, first, last, kPageShift);
+  each_place(first, last, kLineShift, [&](uint64_t place) { tables_[place] = 1; });
+  each_place(first, last, kPageShift, [&](uint64_t place) { tables_[kTable + place] = 1; });
 }
 
 void WatchFilter::clear() {
-  if (watches_.empty()) return;
-  watches_.clear();
+  if (empty()) return;
+  index_.clear();
   std::memset(tables_, 0, 2 * kTable);
 }
 
-bool WatchFilter::touches(uint64_t address, uint64_t size) const {
-  return std::any_of(watches_.begin(), watches_.end(),
-                     [&](const Watch& watch) { return address < watch.end && address + size > watch.begin; });
+bool WatchFilter::wants(uint64_t address, uint64_t size, bool reads, bool writes) const {
+  return index_.any(address, address + size, [&](const auto& range) {
+    return (reads && range.value.reads) || (writes && range.value.writes);
+  });
+}
+
+bool WatchFilter::touches(uint64_t address, uint64_t size) {
+  if (index_.any(address, address + size, [](const auto&) { return true; })) return true;
+  each_place(address, address + size - 1, kLineShift, [&](uint64_t place) { unwatched_[place] = true; });
+  return false;
+}
+
+bool WatchFilter::relied_on(const Watch& watch) const {
+  bool result = false;
+  each_place(watch.begin, watch.end - 1, kLineShift, [&](uint64_t place) { result |= unwatched_[place]; });
+  return result;
+}
+
+void WatchFilter::forget_answers() {
+  std::fill(unwatched_.begin(), unwatched_.end(), false);
 }
 
 } // namespace rdb::engine

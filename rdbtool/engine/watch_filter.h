@@ -5,6 +5,8 @@
 // for all accesses near an address.
 #pragma once
 
+#include "rdbtool/base/range_index.h"
+
 #include <cstdint>
 #include <vector>
 
@@ -31,14 +33,24 @@ public:
   void add(const Watch& watch);
   void clear();
 
-  bool empty() const { return watches_.empty(); }
-  const std::vector<Watch>& watches() const { return watches_; }
-  // Whether any access to these bytes might be one to a watched range.
-  bool touches(uint64_t address, uint64_t size) const;
+  bool empty() const { return index_.empty(); }
+  // Does anybody want to know of this access?
+  bool wants(uint64_t address, uint64_t size, bool reads, bool writes) const;
+  // Whether any access to these bytes might be one to a watched range. Code is made that relies on the
+  // answer: see relied_on().
+  bool touches(uint64_t address, uint64_t size);
+  // Might there be code that does not ask about these bytes, since they were not watched when it was made?
+  bool relied_on(const Watch& watch) const;
+  // That code is gone.
+  void forget_answers();
 
 private:
+  struct Wish {
+    bool reads, writes;
+  };
   uint8_t* tables_ = nullptr;
-  std::vector<Watch> watches_;
+  RangeIndex<Wish> index_;
+  std::vector<bool> unwatched_ = std::vector<bool>(kTable); // lines that touches() said no about
 };
 
 } // namespace rdb::engine

@@ -331,6 +331,7 @@ size_t AddressSpace::change(GuestAddr to, const void* from, size_t size) {
     if (mapping->protection & PROT_WRITE) {
       if (write(at, bytes, part) != part) break;
     } else {
+      if (writing_) writing_(at, part);
       auto begin = static_cast<int64_t>(page_down(at.value));
       auto length = static_cast<int64_t>(page_up(at.value + part)) - begin;
       raw_syscall(SYS_mprotect, begin, length, PROT_READ | PROT_WRITE);
@@ -410,6 +411,7 @@ size_t AddressSpace::read(GuestAddr from, void* to, size_t size) {
 }
 
 size_t AddressSpace::write(GuestAddr to, const void* from, size_t size) {
+  if (writing_) writing_(to, size);
   if (is_plain(to.value, size)) {
     std::memcpy(to.ptr<void>(), from, size);
     return size;

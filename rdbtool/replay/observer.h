@@ -20,12 +20,14 @@ public:
   virtual void mapped(Replayer&, const trace::MapInput&) {}
   // The guest is about to execute the instruction at a hook (Translator::add_hook).
   virtual void hooked(Replayer&, GuestAddr /*pc*/) {}
-  // The guest has come to an input; the input is applied.
+  // The guest has come to an input; the input is applied. For all of them: Replayer::tell_inputs().
   virtual void before_input(Replayer&, const trace::Input&) {}
   virtual void after_input(Replayer&, const trace::Input&) {}
   // The guest is about to touch a watched range (Engine::add_watch). The observer may execute that one
   // instruction.
   virtual void accessed(Replayer&, const engine::Access&) {}
+  // The guest has come to the time that Replayer::wake_at() asked for: its state is that at this time.
+  virtual void woken(Replayer&) {}
   // A fault in host code. True: it was dealt with.
   virtual bool host_fault(Replayer&, int /*signal*/, siginfo_t*, void* /*context*/) { return false; }
   // A signal that does not come from an instruction, such as a timer's.

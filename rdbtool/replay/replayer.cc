@@ -175,7 +175,7 @@ void Replayer::add_observer(Observer& observer) {
 
 // Takes from the log what can be answered without stopping for it.
 void Replayer::look_ahead(Time to) {
-  if (!in_run_ || !observers_.empty() || !descent_.empty()) return;
+  if (!in_run_ || inputs_wanted_ || !descent_.empty()) return;
   calls_.clear();
   run_.take_calls(now(), to, &can_answer_quickly, calls_);
   answers_.next = calls_.data();
@@ -187,8 +187,29 @@ void Replayer::answer_long_way() {
   const trace::LoggedCall& logged = *answers_.next++;
   trace::Input input{
       {logged.time, 0}, thread_, logged.call, {&logged.write, logged.write.size != 0 ? 1u : 0}};
+  for (Observer* observer : observers_)
+    observer->before_input(*this, input);
   system_call(input);
+  for (Observer* observer : observers_)
+    observer->after_input(*this, input);
   space().is_plain(logged.write.address.value, logged.write.size); // it may be simple the next time
+}
+
+void Replayer::tell_inputs(bool wanted) {
+  inputs_wanted_ = wanted;
+  // Those that were taken from the log already are told as they come.
+  translator().set_quick_call(wanted ? engine::QuickCall{} : quick_call(answers_));
+}
+
+void Replayer::wake_at(Time time) {
+  wake_at_ = time;
+  translator().end_run_at(time.value);
+}
+
+void Replayer::wake() {
+  wake_at_ = Time(UINT64_MAX);
+  for (Observer* observer : observers_)
+    observer->woken(*this);
 }
 
 // Lets the guest run up to the step's time, and sees that it comes to what the step's input answers.
@@ -199,8 +220,14 @@ Replayer::Event Replayer::play_to(const trace::Step& step) {
   // The guest stops by itself where it asks for these, and the way to an exact time is stepped.
   uint64_t beyond = wants_instruction || wants_call ? kBeyondCall : 0;
   while (now() < step.until) {
+    if (now() >= wake_at_) {
+      wake();
+      continue;
+    }
     uint64_t left = step.until - now();
-    engine::Stop stop = engine().run(left + std::min(beyond, UINT64_MAX - left));
+    uint64_t most = left + std::min(beyond, UINT64_MAX - left);
+    if (wake_at_ < step.until) most = wake_at_ - now();
+    engine::Stop stop = engine().run(most);
     switch (stop.reason) {
     case engine::StopReason::limit:
     case engine::StopReason::interrupted:

@@ -44,6 +44,11 @@ public:
 
   // Before run(); told in this order.
   void add_observer(Observer& observer);
+  // Whether observers want to hear of every input. While nobody does, before_input() and after_input() may
+  // leave some out.
+  void tell_inputs(bool wanted);
+  // Tells the observers when this time has come, once. Also from within hooks.
+  void wake_at(Time time);
   OutputSink* sink() const { return sink_; }
   const trace::TraceReader& trace() const { return trace_; }
   // Every file whose beginning is mapped now.
@@ -86,6 +91,7 @@ private:
   Event play_to(const trace::Step& step);
   void look_ahead(Time to);
   void answer_long_way();
+  void wake();
   void apply(const trace::Input& input);
   void start(const trace::StartInput& start);
   void start_thread(const trace::ThreadStartInput& start);
@@ -108,6 +114,8 @@ private:
   OutputSink* sink_;
   OutputSink* later_sink_ = nullptr; // for the process itself, not those it was forked from
   std::vector<Observer*> observers_;
+  bool inputs_wanted_ = false;
+  Time wake_at_ = Time(UINT64_MAX);
   engine::Access access_; // the last that was stopped at
   ThreadId thread_;
   const trace::Step* held_ = nullptr;    // the step that is not done yet

@@ -34,6 +34,15 @@ rdb_id rdb_on_read(const void* address, size_t size, rdb_callback callback, void
   return add(RDB_ACCESS_AFTER, 0, address, size, RDB_MODULE_READS, callback, data);
 }
 rdb_id rdb_on_access(const void* address, size_t size, rdb_callback callback, void* data) {
+  return add(RDB_ACCESS_AFTER, 0, address, size, RDB_MODULE_READS | RDB_MODULE_WRITES, callback, data);
+}
+rdb_id rdb_on_write_before(const void* address, size_t size, rdb_callback callback, void* data) {
+  return add(RDB_ACCESS_BEFORE, 0, address, size, RDB_MODULE_WRITES, callback, data);
+}
+rdb_id rdb_on_read_before(const void* address, size_t size, rdb_callback callback, void* data) {
+  return add(RDB_ACCESS_BEFORE, 0, address, size, RDB_MODULE_READS, callback, data);
+}
+rdb_id rdb_on_access_before(const void* address, size_t size, rdb_callback callback, void* data) {
   return add(RDB_ACCESS_BEFORE, 0, address, size, RDB_MODULE_READS | RDB_MODULE_WRITES, callback, data);
 }
 rdb_id rdb_watch(const void* address, size_t size, rdb_callback callback) {
@@ -47,6 +56,9 @@ rdb_id rdb_on_thread_start(rdb_callback callback, void* data) {
 }
 rdb_id rdb_on_thread_end(rdb_callback callback, void* data) {
   return add(RDB_THREAD_END, 0, 0, 0, 0, callback, data);
+}
+rdb_id rdb_on_time(unsigned long time, rdb_callback callback, void* data) {
+  return add(RDB_TIME, 0, 0, time, 0, callback, data);
 }
 rdb_id rdb_on_exit(rdb_callback callback, void* data) {
   return add(RDB_EXIT, 0, 0, 0, 0, callback, data);
@@ -68,4 +80,43 @@ const char* rdb_where(const void* address) {
 }
 void rdb_print_backtrace(void) {
   __rdb_module_host->print_backtrace();
+}
+size_t rdb_backtrace(const void** addresses, size_t most) {
+  return __rdb_module_host->backtrace(addresses, most);
+}
+
+static double double_register(unsigned index) {
+  union {
+    unsigned char bytes[16];
+    double value;
+  } whole = {{0}};
+  __rdb_module_host->vector_register(index, whole.bytes);
+  return whole.value;
+}
+static float float_register(unsigned index) {
+  union {
+    unsigned char bytes[16];
+    float value;
+  } whole = {{0}};
+  __rdb_module_host->vector_register(index, whole.bytes);
+  return whole.value;
+}
+double rdb_double_argument(unsigned index) {
+  return double_register(index);
+}
+float rdb_float_argument(unsigned index) {
+  return float_register(index);
+}
+double rdb_double_result(void) {
+  return double_register(0);
+}
+float rdb_float_result(void) {
+  return float_register(0);
+}
+unsigned long rdb_stack_argument(unsigned index) {
+  unsigned long value = 0;
+  // Above the return address.
+  const char* place = (const char*)__rdb_module_host->stack_pointer() + 8 + 8ul * index;
+  rdb_read(place, &value, sizeof value);
+  return value;
 }

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-#define RDB_MODULE_HOST_VERSION 3
+#define RDB_MODULE_HOST_VERSION 4
 #define RDB_MODULE_READS 1u
 #define RDB_MODULE_WRITES 2u
 
@@ -20,7 +20,7 @@ struct rdb_module_host {
   void (*refuse)(const char* what);
   // Where calls of the program's functions go, with the function's address in r11.
   void* guest_call;
-  // Behind <rdb/events.h>. `how`: RDB_MODULE_READS, RDB_MODULE_WRITES.
+  // Behind <rdb/events.h>. `how`: RDB_MODULE_READS, RDB_MODULE_WRITES. `size`: a time's value, too.
   unsigned long (*add_event)(int kind, const char* name, const void* address, unsigned long size,
                              unsigned how, void (*callback)(const struct rdb_event*), void* data);
   int (*remove_event)(unsigned long id);
@@ -29,6 +29,9 @@ struct rdb_module_host {
   unsigned long (*read)(const void* from, void* to, unsigned long size);
   const char* (*where)(const void* address);
   void (*print_backtrace)(void);
+  unsigned long (*backtrace)(const void** addresses, unsigned long most);
+  void (*vector_register)(unsigned index, unsigned char* to); // the low 16 bytes
+  const void* (*stack_pointer)(void);
 };
 
 // Filled by rdb before any debug code runs.

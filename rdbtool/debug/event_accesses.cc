@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Events of memory: who touches a watched range, by an instruction, which is executed here so that "after" is
+// right behind it, or by a system call, whose effects rdb writes itself.
+#include "rdbtool/debug/events.h"
+#include "rdbtool/engine/operand.h"
+#include "rdbtool/engine/path.h"
+
+#include <algorithm>
+
+namespace rdb::debug {
+namespace {
+
+std::vector<std::byte> bytes_at(replay::Replayer& replayer, uint64_t begin, uint64_t end) {
+  std::vector<std::byte> bytes(end - begin);
+  bytes.resize(replayer.space().read(GuestAddr(begin), bytes.data(), bytes.size()));
+  return bytes;
+}
+
+} // namespace
+
+// Adds the ranges that an access concerns, with what they hold before it. A range that is touched twice is
+// there once.
+void Events::note_touch(replay::Replayer& replayer, uint64_t begin, uint64_t end, bool read, bool write,
+                        std::vector<Touch>& touches) const {
+  ranges_.any(begin, end, [&](const auto& range) {
+    const Wanted& who = range.value;
+    if (who->removed || !((read && who->reads) || (write && who->writes))) return false;
+    uint64_t first = std::max(begin, range.begin), last = std::min(end, range.end);
+    auto known = std::find_if(touches.begin(), touches.end(), [&](const Touch& t) { return t.who == who; });
+    if (known != touches.end()) {
+      known->begin = std::min(known->begin, first);
+      known->end = std::max(known->end, last);
+      known->write |= write;
+      return false;
+    }
+    bool whole = range.end - range.begin <= kLargestWhole;
+    uint64_t from = whole ? range.begin : first;
+    touches.push_back({who, first, last, write, bytes_at(replayer, from, whole ? range.end : last), from});
+    return false;
+  });
+}
+
+void Events::tell_accesses(replay::Replayer& replayer, EventKind side, uint64_t pc,
+                           std::vector<Touch>& touches, bool by_system_call) {
+  std::sort(touches.begin(), touches.end(),
+            [](const Touch& a, const Touch& b) { return a.who->id < b.who->id; });
+  ++telling_;
+  for (Touch& touch : touches) {
+    const Registration& who = *touch.who;
+    if (who.removed || who.kind != side) continue;
+    Event event{.kind = side,
+                .pc = GuestAddr(pc),
+                .address = GuestAddr(who.begin),
+                .size = who.end - who.begin,
+                .write = touch.write,
+                .by_system_call = by_system_call,
+                .touched = GuestAddr(touch.begin),
+                .touched_size = touch.end - touch.begin,
+                .old_bytes = std::move(touch.old_bytes),
+                .bytes_at = GuestAddr(touch.bytes_at)};
+    who.callback(replayer, event);
+  }
+  --telling_;
+}
+
+void Events::watch_inputs(replay::Replayer& replayer) {
+  if (ranges_.empty()) {
+    replayer.space().on_write(nullptr);
+    return;
+  }
+  replayer.space().on_write([this, &replayer](GuestAddr to, size_t size) {
+    if (collecting_) note_touch(replayer, to.value, to.value + size, false, true, by_input_);
+  });
+}
+
+void Events::accessed(replay::Replayer& replayer, const engine::Access&) {
+  engine::Path one;
+  uint64_t pc = replayer.registers().rip;
+  engine::find_basic(replayer.space(), {}, pc, 1, one);
+  std::vector<Touch> touches;
+  if (!one.steps.empty())
+    for (const engine::MemoryAccess& access :
+         engine::memory_accesses(one.steps[0].instruction, replayer.registers()))
+      note_touch(replayer, access.address, access.address + access.size, access.read, access.write, touches);
+  tell_accesses(replayer, EventKind::before_access, pc, touches, false);
+  engine::Stop stop = replayer.engine().run(1);
+  engine::Stop after;
+  bool done = stop.reason == engine::StopReason::limit;
+  if (stop.reason == engine::StopReason::fault && replayer.write_to_code(stop.fault, after))
+    done = after.reason == engine::StopReason::limit;
+  if (done) tell_accesses(replayer, EventKind::after_access, pc, touches, false);
+  arm(replayer);
+}
+
+} // namespace rdb::debug

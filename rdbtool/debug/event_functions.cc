@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Events of functions: finds them by name in the files that the guest maps, hooks their first instruction,
+// and where somebody wants to know of the return, the one that they return to.
+#include "descriptors/inspect.h"
+#include "rdbtool/debug/events.h"
+
+#include <algorithm>
+#include <fnmatch.h>
+#include <utility>
+
+namespace rdb::debug {
+namespace {
+
+// Does a symbol's name, as linked or as written in source, match?
+bool matches(const std::string& glob, const std::string& name) {
+  if (fnmatch(glob.c_str(), name.c_str(), 0) == 0) return true;
+  if (!name.starts_with("_Z")) return false;
+  std::string readable = descriptors::readable_name(name);
+  if (fnmatch(glob.c_str(), readable.c_str(), 0) == 0) return true;
+  std::string plain = readable.substr(0, readable.find('('));
+  return fnmatch(glob.c_str(), plain.c_str(), 0) == 0;
+}
+
+} // namespace
+
+void Events::add_function(replay::Replayer& replayer, uint64_t address, const std::string& name,
+                          const Wanted& wanted) {
+  auto [place, fresh] = functions_.try_emplace(address);
+  if (place->second.name.empty()) place->second.name = name;
+  Audience& audience = wanted->kind == EventKind::call ? place->second.entered : place->second.returned;
+  if (std::find(audience.begin(), audience.end(), wanted) == audience.end()) audience.push_back(wanted);
+  if (fresh) replayer.translator().add_hook(GuestAddr(address));
+}
+
+void Events::match(replay::Replayer& replayer, const ProgramFile& file, uint64_t bias, const Wanted& wanted) {
+  bool function = wanted->kind == EventKind::call || wanted->kind == EventKind::ret;
+  std::string name = wanted->pattern;
+  std::string source;
+  if (size_t colon = name.find(':');
+      !function && colon != std::string::npos && colon + 1 < name.size() && name[colon + 1] != ':') {
+    source = name.substr(0, colon);
+    name = name.substr(colon + 1);
+  }
+  std::string current; // the source file that local symbols are of
+  auto look = [&](const elf::Symbol& symbol) {
+    if (symbol.type() == STT_FILE) current = symbol.name;
+    if (!symbol.in_section()) return;
+    std::string text(symbol.name);
+    if (function) {
+      if (symbol.type() != STT_FUNC || !matches(name, text)) return;
+      add_function(replayer, symbol.raw.st_value + bias, text, wanted);
+      wanted->matched = true;
+      return;
+    }
+    if (wanted->matched || symbol.type() != STT_OBJECT || symbol.raw.st_size == 0) return;
+    if (!source.empty() && (symbol.global() || source != current)) return;
+    if (text != name && descriptors::readable_name(text) != name) return;
+    wanted->begin = symbol.raw.st_value + bias;
+    wanted->end = wanted->begin + symbol.raw.st_size;
+    wanted->matched = true;
+    ranges_.add({wanted->begin, wanted->end, wanted});
+    rearm_ = true;
+  };
+  for (const elf::Symbol& symbol : file.elf().symbols())
+    look(symbol);
+  for (const elf::Symbol& symbol : file.elf().dynamic_symbols())
+    look(symbol);
+}
+
+void Events::mapped(replay::Replayer& replayer, const trace::MapInput& map) {
+  if (!map.has_file || map.offset != 0) return;
+  bool any = std::any_of(registrations_.begin(), registrations_.end(),
+                         [](const auto& r) { return !r.second->pattern.empty(); });
+  if (!any) return;
+  try {
+    ProgramFile file(replayer.trace().files().path_of(map.file));
+    uint64_t bias = file.bias(map.address.value);
+    for (auto& [id, registration] : registrations_)
+      if (!registration->pattern.empty()) match(replayer, file, bias, registration);
+  } catch (const elf::Error&) {
+    return; // not a program
+  }
+  arm(replayer);
+}
+
+// For what was registered when files were mapped already.
+void Events::match_mapped(replay::Replayer& replayer) {
+  std::vector<Wanted> fresh = std::exchange(unsearched_, {});
+  std::erase_if(fresh, [&](const Wanted& wanted) {
+    if (wanted->function != 0) add_function(replayer, wanted->function, "", wanted);
+    return wanted->function != 0;
+  });
+  if (fresh.empty()) return;
+  for (const replay::MappedFile& mapped : replayer.mapped_files()) {
+    try {
+      ProgramFile file(mapped.copy);
+      uint64_t bias = file.bias(mapped.begin.value);
+      for (const Wanted& wanted : fresh)
+        match(replayer, file, bias, wanted);
+    } catch (const elf::Error&) {
+      continue;
+    }
+  }
+}
+
+// Takes away the hooks that nobody needs any more.
+void Events::forget_functions(replay::Replayer& replayer) {
+  auto is_removed = [](const Wanted& wanted) { return wanted->removed; };
+  bool returns_wanted = false;
+  for (auto entry = functions_.begin(); entry != functions_.end();) {
+    Function& function = entry->second;
+    std::erase_if(function.entered, is_removed);
+    std::erase_if(function.returned, is_removed);
+    returns_wanted |= !function.returned.empty();
+    if (function.entered.empty() && function.returned.empty()) {
+      replayer.translator().remove_hook(GuestAddr(entry->first));
+      entry = functions_.erase(entry);
+    } else {
+      ++entry;
+    }
+  }
+  if (returns_wanted) return;
+  for (const auto& [address, returns] : returns_)
+    replayer.translator().remove_hook(GuestAddr(address));
+  returns_.clear();
+}
+
+void Events::hooked(replay::Replayer& replayer, GuestAddr pc) {
+  if (!returns_.empty()) leave(replayer, pc.value);
+  auto found = functions_.find(pc.value);
+  if (found != functions_.end()) enter(replayer, pc.value, found->second);
+  arm(replayer);
+}
+
+void Events::enter(replay::Replayer& replayer, uint64_t pc, Function& function) {
+  const engine::Registers& regs = replayer.registers();
+  if (!function.returned.empty()) {
+    uint64_t sp = regs.gpr[engine::RSP];
+    uint64_t back;
+    if (replayer.space().read(GuestAddr(sp), &back, 8) == 8) {
+      auto [place, fresh] = returns_.try_emplace(back);
+      if (fresh) replayer.translator().add_hook(GuestAddr(back));
+      place->second.push_back({pc, replayer.thread(), sp + 8});
+    }
+  }
+  if (function.entered.empty()) return;
+  Event event{
+      .kind = EventKind::call, .pc = GuestAddr(pc), .address = GuestAddr(pc), .name = function.name.c_str()};
+  static constexpr engine::Gpr kArguments[6] = {engine::RDI, engine::RSI, engine::RDX,
+                                                engine::RCX, engine::R8,  engine::R9};
+  for (int i = 0; i < 6; ++i)
+    event.arguments[i] = regs.gpr[kArguments[i]];
+  tell(replayer, function.entered, event);
+}
+
+void Events::leave(replay::Replayer& replayer, uint64_t pc) {
+  auto found = returns_.find(pc);
+  if (found == returns_.end() || found->second.empty()) return;
+  uint64_t sp = replayer.registers().gpr[engine::RSP];
+  std::vector<uint64_t> functions;
+  std::erase_if(found->second, [&](const Return& r) {
+    if (r.thread != replayer.thread() || r.sp > sp) return false;
+    if (r.sp == sp) functions.push_back(r.function);
+    return true; // those below were left in other ways
+  });
+  // One that ended in a jump to another returns after that.
+  for (auto function = functions.rbegin(); function != functions.rend(); ++function) {
+    auto known = functions_.find(*function);
+    if (known == functions_.end()) continue;
+    Event event{.kind = EventKind::ret,
+                .pc = GuestAddr(pc),
+                .result = static_cast<int64_t>(replayer.registers().gpr[engine::RAX]),
+                .address = GuestAddr(*function),
+                .name = known->second.name.c_str()};
+    tell(replayer, known->second.returned, event);
+  }
+}
+
+} // namespace rdb::debug
