@@ -34,6 +34,7 @@ struct ReplayOptions {
   debug::RunnerOptions runner;
   debug::TraceOptions events;
   std::string syscalls; // "true", or names
+  std::string protect;  // "true", or how
 };
 
 class Terminal final : public replay::OutputSink {
@@ -53,6 +54,7 @@ public:
     }
   }
 
+  int output_fd() const { return out_; }
   int event_fd() const { return error_; }
 
   // One line that the next output, or the end, takes away again.
@@ -109,9 +111,11 @@ private:
 };
 
 void print_stats(const debug::Regions& regions, double ns_per_tick) {
-  fmt::print(stderr, "{:<32} {:>10} {:>10} {:>12}\n", "region", "hits", "skipped", "ns a hit");
+  fmt::print(stderr, "{:<32} {:>10} {:>10} {:>10} {:>12}\n", "region", "hits", "skipped", "lines",
+             "ns a hit");
   for (const debug::RegionCount& count : regions.counts())
-    fmt::print(stderr, "{:<32} {:>10} {:>10} {:>12.0f}\n", count.place, count.hits, count.skipped,
+    fmt::print(stderr, "{:<32} {:>10} {:>10} {:>10} {:>12.0f}\n", count.place, count.hits, count.skipped,
+               count.lines,
                count.hits ? static_cast<double>(count.ticks) * ns_per_tick / static_cast<double>(count.hits)
                           : 0.0);
 }
@@ -137,13 +141,21 @@ int run_replay(const ReplayOptions& options) {
   debug::EventApi event_api(events, runner, replayer, lines);
   if (options.events.any()) event_trace.emplace(options.events, events, replayer, lines, terminal.event_fd());
   if (options.events.any() || has_bundle) replayer.add_observer(events);
+  if (has_bundle) {
+    debug::Fallback& fallback = runner.fallback();
+    for (int fd : {1, 2, terminal.output_fd(), terminal.event_fd(), runner.terminal()})
+      if (fd >= 0) fallback.add_output(fd);
+    fallback.use();
+  }
   Clock clock;
   // Debug output would run into the line.
   bool progress = isatty(2) && !has_bundle && !options.events.any();
   std::optional<guest::Ending> ending =
       progress ? run_with_progress(replayer, options.to, trace.metadata().end.instructions, terminal)
                : replayer.run(Time(options.to));
-  for (const std::string& path : regions.unused())
+  std::vector<std::string> unused = regions.unused();
+  regions.unload();
+  for (const std::string& path : unused)
     fmt::print(stderr, "rdb: {} was not used: the recording has no such program or library\n", path);
   for (const std::string& name : events.unmatched())
     fmt::print(stderr, "rdb: nothing in the recording is called {}\n", name);
@@ -200,6 +212,9 @@ Action setup_replay(CLI::App& app) {
   app.add_option("--watch", options->events.watches,
                  "Show every write to a variable (NAME, file.c:NAME) or to ADDRESS[,SIZE]")
       ->allow_extra_args(false);
+  app.add_flag("--protect", options->protect,
+               "Say when debug code writes to the program's memory through a pointer (slow); "
+               "--protect=undo takes it back, --protect=fatal ends the replay");
   app.add_option("--region-timeout", options->runner.timeout,
                  "Seconds after which a region that does not end is given up (10; 0: never)");
   app.add_flag("--retry-regions", options->runner.retry,
@@ -208,6 +223,7 @@ Action setup_replay(CLI::App& app) {
   return [options] {
     options->runner.timed = options->stats;
     options->regions.report_skipped = !options->no_report;
+    if (!options->protect.empty()) options->runner.protect = debug::protect_named(options->protect);
     if (!options->syscalls.empty())
       options->events.syscalls = options->syscalls == "true" ? "" : options->syscalls;
     try {

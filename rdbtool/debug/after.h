@@ -18,6 +18,8 @@ public:
   // The thread is at `pc`: the addresses of the instructions that are thereby done, in `out`.
   void arrive(replay::Replayer& replayer, uint64_t pc, std::vector<uint64_t>& out);
 
+  bool waits() const { return !waiting_.empty(); }
+
 private:
   struct Waiting {
     uint64_t instruction;

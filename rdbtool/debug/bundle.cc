@@ -10,6 +10,9 @@
 #include <dlfcn.h>
 #include <fstream>
 #include <sstream>
+#include <utility>
+
+extern "C" void __cxa_finalize(void* module);
 
 namespace rdb::debug {
 namespace {
@@ -30,6 +33,8 @@ T symbol(void* handle, const char* name, const std::string& path) {
   return reinterpret_cast<T>(address);
 }
 
+Bundle* g_loading = nullptr; // whose module is being loaded
+
 } // namespace
 
 Bundle::Bundle(const std::string& path) : path_(path) {
@@ -43,7 +48,17 @@ Bundle::Bundle(const std::string& path) : path_(path) {
 }
 
 Bundle::~Bundle() {
-  if (handle_ != nullptr) dlclose(handle_);
+  unload();
+}
+
+void Bundle::unload() {
+  void* handle = std::exchange(handle_, nullptr);
+  if (handle == nullptr) return;
+  // dlclose() does not run the destructors of every module, and debug code registers them under the
+  // program's name.
+  for (size_t i = 0; i < descriptors_.symbols.size(); ++i)
+    if (descriptors_.symbols[i].name == "__dso_handle" && slot(i) != nullptr) __cxa_finalize(slot(i));
+  dlclose(handle);
 }
 
 std::string Bundle::mismatch(const ProgramFile& file) const {
@@ -71,22 +86,33 @@ std::string Bundle::mismatch(const ProgramFile& file) const {
                 "none of that.";
 }
 
-void Bundle::load(uint64_t bias) {
-  bias_ = bias;
-  std::string name = path_ + "/module.so";
-  // Its own symbols first: nothing of the host may stand in for them.
-  handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
-  if (handle_ == nullptr) user_error("cannot load {}: {}", name, dlerror());
-  functions_ = symbol<DebugFunction*>(handle_, "__rdb_module_functions", name);
-  slots_ = symbol<void**>(handle_, "__rdb_module_slots", name);
-  if (auto** host = static_cast<const rdb_module_host**>(dlsym(handle_, "__rdb_module_host")))
-    *host = module_host();
-  flush_ = reinterpret_cast<void (*)()>(dlsym(handle_, "__rdb_module_flush"));
+void Bundle::start(const rdb_module_host** host, void** slots) {
+  *host = module_host();
+  slots_ = slots;
   for (size_t i = 0; i < descriptors_.symbols.size(); ++i) {
     const descriptors::Symbol& s = descriptors_.symbols[i];
     if (s.owner == descriptors::Owner::kProgram && !s.thread_local_)
-      slot(i) = reinterpret_cast<void*>(s.address.value + bias);
+      slot(i) = reinterpret_cast<void*>(s.address.value + bias_);
   }
 }
 
+void Bundle::load(uint64_t bias) {
+  bias_ = bias;
+  g_loading = this;
+  std::string name = path_ + "/module.so";
+  // Its own symbols first: nothing of the host may stand in for them.
+  handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+  g_loading = nullptr;
+  if (handle_ == nullptr) user_error("cannot load {}: {}", name, dlerror());
+  functions_ = symbol<DebugFunction*>(handle_, "__rdb_module_functions", name);
+  start(symbol<const rdb_module_host**>(handle_, "__rdb_module_host", name),
+        symbol<void**>(handle_, "__rdb_module_slots", name));
+  flush_ = reinterpret_cast<void (*)()>(dlsym(handle_, "__rdb_module_flush"));
+}
+
 } // namespace rdb::debug
+
+// Called by the module's first constructor, so that the others find everything in place.
+extern "C" void rdb_module_starting(const rdb_module_host** host, void** slots) {
+  if (rdb::debug::g_loading != nullptr) rdb::debug::g_loading->start(host, slots);
+}

@@ -7,6 +7,8 @@
 
 #include <string>
 
+struct rdb_module_host;
+
 namespace rdb::debug {
 
 using DebugFunction = void (*)(void** arguments);
@@ -30,6 +32,8 @@ public:
   // Loads the module; its static constructors run. `bias` is what was added to the program's addresses.
   void load(uint64_t bias);
   bool loaded() const { return handle_ != nullptr; }
+  // Its static destructors run. Nothing of it may be used any more.
+  void unload();
   uint64_t bias() const { return bias_; }
 
   // Of the region with this index in descriptors().regions; null if it has none.
@@ -38,6 +42,9 @@ public:
   void*& slot(size_t symbol) const { return slots_[symbol]; }
   // Writes out what debug code has printed; null if it cannot.
   void (*flush_function() const)() { return flush_; }
+
+  // Fills what the module finds there: the host, and the addresses of the program's symbols.
+  void start(const rdb_module_host** host, void** slots);
 
 private:
   std::string path_;

@@ -3,14 +3,15 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/debug/refusal.h"
+#include "rdbtool/guest/output_of_call.h"
 #include "rdbtool/guest/space_view.h"
 #include "rdbtool/guest/syscalls/describe.h"
 
 #include <cerrno>
 #include <cstring>
+#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <ucontext.h>
 
 extern "C" {
@@ -158,6 +159,7 @@ void* nested_call_stub() {
 }
 
 void run_nested_call(CallFrame* frame, uint64_t target) {
+  if (g_current == nullptr) give_up("a function of the program was called before the program runs");
   g_current->run(*frame, target);
 }
 
@@ -211,10 +213,11 @@ void NestedCalls::begin_use() {
   engine_.state().mxcsr_guest = replayer_.translator().state().mxcsr_guest;
 }
 
-void NestedCalls::undo() {
-  engine::StoreLogEntry* const end = engine_.store_log_end();
+void NestedCalls::undo_to(size_t mark) {
+  if (!used_) return;
+  engine::StoreLogEntry* const begin = log_.data() + mark;
   bool has_code_pages = replayer_.space().has_code_pages();
-  for (engine::StoreLogEntry* entry = end; entry-- != log_.data();) {
+  for (engine::StoreLogEntry* entry = engine_.store_log_end() - undone_; entry-- > begin; ++undone_) {
     // The debug code's own memory, and the stack of nested calls.
     if (entry->address >= guest::kHighEnd) continue;
     if (has_code_pages)
@@ -222,28 +225,25 @@ void NestedCalls::undo() {
     else
       std::memcpy(reinterpret_cast<void*>(entry->address), &entry->old, entry->size);
   }
+}
+
+void NestedCalls::undo() {
+  undo_to(0);
   for (auto [begin, size] : mapped_)
     replayer_.space().munmap(begin, size);
   mapped_.clear();
-  auto used = static_cast<size_t>(end - log_.data()) * sizeof *end;
+  size_t used = static_cast<size_t>(engine_.store_log_end() - log_.data()) * sizeof(engine::StoreLogEntry);
   if (used > kLogKept) madvise(log_.data(), used, MADV_DONTNEED);
   engine_.set_store_log(log_);
   used_ = false;
   running_ = false;
-}
-
-uint64_t NestedCalls::call(GuestAddr function, uint64_t argument) {
-  CallFrame frame{};
-  uint64_t none[kStackArguments] = {};
-  frame.integer[0] = argument;
-  frame.stack_arguments = none;
-  run(frame, function.value);
-  return frame.result[0];
+  undone_ = 0;
 }
 
 void NestedCalls::run(CallFrame& frame, uint64_t function) {
   engine::Registers& regs = engine_.registers();
   if (!used_) begin_use();
+  if (guard_ != nullptr) guard_->pause();
   const engine::Registers saved = regs;
   const uint64_t saved_top = stack_top_;
   for (int i = 0; i < 6; ++i)
@@ -296,6 +296,7 @@ void NestedCalls::run(CallFrame& frame, uint64_t function) {
   engine_.read_low_vectors(frame.vector, 2);
   stack_top_ = saved_top;
   regs = saved;
+  if (guard_ != nullptr) guard_->resume();
 }
 
 // Did the guest jump to code of the host?
@@ -320,7 +321,9 @@ void NestedCalls::call_out() {
   const engine::Registers saved = regs;
   const uint64_t saved_top = stack_top_;
   stack_top_ = (regs.gpr[RSP] - 256) & ~15ull; // nested calls of the callback go below
+  if (guard_ != nullptr) guard_->resume();
   rdb_call_host(&frame, function);
+  if (guard_ != nullptr) guard_->pause();
   stack_top_ = saved_top;
   regs = saved;
   regs.gpr[RAX] = frame.result[0];
@@ -338,29 +341,11 @@ int64_t NestedCalls::system_call() {
   case SYS_write:
   case SYS_writev:
     if (a[0] != 1 && a[0] != 2) break;
-    if (call.number == SYS_write) {
-      std::vector<char> bytes(a[2]);
-      size_t n = space.read(GuestAddr(a[1]), bytes.data(), bytes.size());
+    return guest::show_output(space, call, UINT64_MAX, [&](const void* bytes, size_t size) {
       if (replayer_.sink() != nullptr)
         replayer_.sink()->output(a[0] == 1 ? trace::OutputStream::kStdout : trace::OutputStream::kStderr,
-                                 bytes.data(), n);
-      return static_cast<int64_t>(n);
-    } else {
-      int64_t total = 0;
-      for (uint64_t i = 0; i < a[2]; ++i) {
-        iovec vector;
-        if (space.read(GuestAddr(a[1] + i * sizeof vector), &vector, sizeof vector) != sizeof vector)
-          return -EFAULT;
-        std::vector<char> bytes(vector.iov_len);
-        size_t n =
-            space.read(GuestAddr(reinterpret_cast<uint64_t>(vector.iov_base)), bytes.data(), bytes.size());
-        if (replayer_.sink() != nullptr)
-          replayer_.sink()->output(a[0] == 1 ? trace::OutputStream::kStdout : trace::OutputStream::kStderr,
-                                   bytes.data(), n);
-        total += static_cast<int64_t>(n);
-      }
-      return total;
-    }
+                                 bytes, size);
+    });
   case SYS_brk:
     // The heap cannot grow: malloc falls back to mmap.
     return -ENOMEM;
@@ -376,6 +361,12 @@ int64_t NestedCalls::system_call() {
     break;
   case SYS_rt_sigprocmask:
     return 0;
+  case SYS_futex:
+    if ((a[1] & FUTEX_CMD_MASK) == FUTEX_WAKE) return 0; // nobody else runs meanwhile
+    if ((a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT || (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET)
+      give_up(
+          fmt::format("a call into the program waits for a lock at {:#x} that another thread holds", a[0]));
+    break;
   default:
     break;
   }

@@ -6,6 +6,7 @@
 // that calls back into debug code leaves the engine for it.
 #pragma once
 
+#include "rdbtool/debug/write_guard.h"
 #include "rdbtool/replay/replayer.h"
 
 #include <cstdint>
@@ -42,14 +43,20 @@ public:
   // True if a guest function runs; it is made to stop soon.
   bool interrupt(void* context);
 
+  // How much guest functions have written since the region began; undoes what came after.
+  size_t mark() const {
+    return used_ ? static_cast<size_t>(engine_.store_log_end() - log_.data()) - undone_ : 0;
+  }
+  void undo_to(size_t mark);
+
   // Around a region: afterwards the guest's memory is what it was.
   void begin_region();
   void end_region() {
     if (used_) undo();
   }
 
-  // Calls a guest function from the host, as a region would.
-  uint64_t call(GuestAddr function, uint64_t argument = 0);
+  // While guest functions run, their memory must be writable.
+  void set_guard(WriteGuard& guard) { guard_ = &guard; }
 
 private:
   friend void run_nested_call(CallFrame*, uint64_t);
@@ -62,8 +69,10 @@ private:
 
   replay::Replayer& replayer_;
   engine::Translator engine_;
+  WriteGuard* guard_ = nullptr;
   bool used_ = false;    // by the region that runs
   bool running_ = false; // the engine is
+  size_t undone_ = 0;    // entries at the log's end
   uint64_t stack_ = 0;
   uint64_t stack_top_ = 0; // where the next nested call begins
   std::span<engine::StoreLogEntry> log_;

@@ -25,8 +25,28 @@ std::byte g_stack[256 * 1024];
   give_up(std::string("debug code must not call ") + what);
 }
 
-void note_place(Escape& escape, const ucontext_t& context) {
-  const greg_t* gregs = context.uc_mcontext.gregs;
+uint64_t g_guest_output = 0;
+uint64_t g_guest_error = 0;
+
+void* own_file(void* guest, const char* function) {
+  auto address = reinterpret_cast<uint64_t>(guest);
+  if (address == g_guest_output) return stdout;
+  if (address == g_guest_error) return stderr;
+  give_up(
+      fmt::format("debug code called {0} with a FILE of the program: of those its own libc has only stdout "
+                  "and stderr (rdb_guest({0}) is the program's)",
+                  function));
+}
+
+} // namespace
+
+void set_guest_streams(uint64_t output, uint64_t error) {
+  g_guest_output = output;
+  g_guest_error = error;
+}
+
+void note_place(Escape& escape, void* context) {
+  const greg_t* gregs = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   static constexpr int kGreg[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
                                     REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
   for (int i = 0; i < 16; ++i)
@@ -34,7 +54,7 @@ void note_place(Escape& escape, const ucontext_t& context) {
   escape.registers.rip = static_cast<uint64_t>(gregs[REG_RIP]);
   uint64_t begin = escape.registers.gpr[engine::RSP];
   // The stack grows down from the region's caller, whose frame holds the escape.
-  auto end = reinterpret_cast<uint64_t>(&escape);
+  auto end = reinterpret_cast<uint64_t>(g_escape);
   if (begin >= end) return;
   // After an overflow the innermost pages are not there.
   for (int tries = 0; tries < 32 && begin < end; ++tries) {
@@ -49,14 +69,15 @@ void note_place(Escape& escape, const ucontext_t& context) {
   }
 }
 
-} // namespace
-
 const rdb_module_host* module_host() {
   static const rdb_module_host host = [] {
     rdb_module_host table = {};
     table.version = RDB_MODULE_HOST_VERSION;
     table.refuse = refuse;
     table.guest_call = nested_call_stub();
+    table.guest_end = guest::kHighEnd;
+    table.file = own_file;
+    table.region_stack = []() -> const void* { return g_escape; };
     fill_events(table);
     return table;
   }();
@@ -84,7 +105,7 @@ void give_up(const std::string& reason, void* context) {
     getcontext(&here);
     context = &here;
   }
-  note_place(*g_escape, *static_cast<const ucontext_t*>(context));
+  note_place(*g_escape, context);
   siglongjmp(g_escape->place, 1);
 }
 

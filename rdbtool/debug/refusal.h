@@ -27,6 +27,10 @@ struct Escape {
   uint64_t stack_begin = 0;
   std::span<const std::byte> stack;
 };
+// Fills in where a signal handler's context was.
+void note_place(Escape& escape, void* context);
+// The program's own standard output and error, as its libc has them; 0 while they are not known.
+void set_guest_streams(uint64_t output, uint64_t error);
 void set_escape(Escape* escape);
 bool can_escape();
 // Leaves the running debug function. Does not return. `context`: a signal handler's, to tell where.

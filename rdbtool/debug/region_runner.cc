@@ -5,6 +5,7 @@
 #include "rdbtool/replay/backtrace.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cpuid.h>
 #include <cstdio>
 #include <cstring>
@@ -103,11 +104,12 @@ RegionRunner::RegionRunner(const RunnerOptions& options) : options_(options), ha
     target = open(options.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (target < 0) user_error("{}: {}", options.output, std::strerror(errno));
   }
-  if (target < 0 && !options.prefix) return;
+  bool capture = options.prefix || options.timed;
+  if (target < 0 && !capture) return;
   std::fflush(stdout);
   // The replayed program's own output keeps going to the terminal.
   terminal_ = target >= 0 ? target : fcntl(1, F_DUPFD_CLOEXEC, 100);
-  if (options.prefix) {
+  if (capture) {
     captured_ = memfd_create("rdb-output", MFD_CLOEXEC);
     dup2(captured_, 1);
   } else {
@@ -121,7 +123,10 @@ void RegionRunner::attach(replay::Replayer& replayer) {
   if (replayer_ != nullptr) return;
   replayer_ = &replayer;
   nested_ = std::make_unique<NestedCalls>(replayer);
+  guard_.attach(replayer.space(), options_.protect);
+  if (guard_.on()) nested_->set_guard(guard_);
   sigprocmask(SIG_SETMASK, nullptr, &mask_);
+  guest::set_disposition(SIGABRT, guest::Disposition::received, SA_RESTART);
   start_clock();
 }
 
@@ -132,7 +137,20 @@ void RegionRunner::start_clock() {
   setitimer(ITIMER_REAL, &interval, nullptr);
 }
 
-void RegionRunner::run(RegionCount& count, Code code, void* argument, void (*flush)()) {
+void RegionRunner::run(RegionCount& count, Code code, void* argument, void (*flush)(), int error) {
+  if (fallback_.in_use()) {
+    if (count.region && fallback_.gives_up_here(count, replayer_->now().value)) {
+      count.disabled = "it went wrong";
+      return;
+    }
+    if (fallback_.keep_copy(ticks_)) start_clock();
+    // A copy may have come here to give it up.
+    if (count.region && fallback_.gives_up_here(count, replayer_->now().value)) {
+      count.disabled = "it went wrong";
+      return;
+    }
+    if (count.region) fallback_.enter(count, count.hits + 1, replayer_->now().value);
+  }
   ++count.hits;
   X87 x87(has_x87_flag_);
   uint64_t start = options_.timed ? __rdtsc() : 0;
@@ -141,10 +159,12 @@ void RegionRunner::run(RegionCount& count, Code code, void* argument, void (*flu
   ++runs_;
   if (sigsetjmp(escape.place, 0) == 0) {
     set_escape(&escape);
+    if (guard_.on()) guard_.begin();
+    errno = error;
     try {
       code(argument);
-    } catch (const std::exception& error) {
-      escape.reason = std::string("an exception left debug code: ") + error.what();
+    } catch (const std::exception& thrown) {
+      escape.reason = std::string("an exception left debug code: ") + thrown.what();
     } catch (...) {
       escape.reason = "an exception left debug code";
     }
@@ -153,13 +173,40 @@ void RegionRunner::run(RegionCount& count, Code code, void* argument, void (*flu
     sigprocmask(SIG_SETMASK, &mask_, nullptr);
   }
   set_escape(nullptr);
+  if (guard_.on()) guard_.end();
+  if (guard_.on() && guard_.how() != Protect::report)
+    for (auto page = guard_.pages().rbegin(); page != guard_.pages().rend(); ++page) {
+      // What program functions wrote since then goes first.
+      nested_->undo_to(page->mark);
+      page->restore();
+    }
   nested_->end_region();
   if (options_.timed) count.ticks += __rdtsc() - start;
   if (flush != nullptr) flush();
   bool given_up = !escape.reason.empty();
   if (given_up && options_.retry) fmt::print("<{}>\n", escape.reason);
   if (captured_ >= 0) show_output(count);
+  if (guard_.on() && guard_.stray()) report_stray(count);
   if (given_up && !options_.retry) give_up_after(count, escape);
+  fallback_.leave();
+}
+
+void RegionRunner::report_stray(const RegionCount& count) {
+  const WriteGuard::Stray& stray = *guard_.stray();
+  const guest::Mapping* mapping = replayer_->space().find(stray.address);
+  const char* then = guard_.how() == Protect::report ? "the replay is not the recording any more"
+                     : guard_.how() == Protect::undo ? "it was undone"
+                                                     : "the replay ends here (--protect=fatal)";
+  std::fflush(stdout);
+  fmt::print(stderr, "rdb: {}: debug code wrote to the program's memory at {:#x}{}{}; {}\n{}", count.place,
+             stray.address, mapping == nullptr || mapping->name.empty() ? "" : " of " + mapping->name,
+             guard_.pages().size() > 1 ? fmt::format(", and to {} other pages", guard_.pages().size() - 1)
+                                       : "",
+             then, replay::describe(backtrace_of(stray.place)));
+  if (guard_.how() != Protect::fatal) return;
+  fallback_.leave();
+  std::fflush(nullptr);
+  _exit(kExitFailure);
 }
 
 void RegionRunner::give_up_after(RegionCount& count, const Escape& escape) {
@@ -167,9 +214,11 @@ void RegionRunner::give_up_after(RegionCount& count, const Escape& escape) {
   std::fflush(stdout);
   fmt::print(stderr, "rdb: {}: {}; this region is not run any more\n{}", count.place, escape.reason,
              escape.registers.rip == 0 ? "" : replay::describe(backtrace_of(escape)));
+  // What debug code was in the middle of may be broken, in this process.
+  if (count.region) fallback_.go_back();
 }
 
-void RegionRunner::show_output(const RegionCount& count) {
+void RegionRunner::show_output(RegionCount& count) {
   std::fflush(stdout);
   off_t size = lseek(captured_, 0, SEEK_END);
   if (size <= 0) return;
@@ -181,16 +230,23 @@ void RegionRunner::show_output(const RegionCount& count) {
   std::string result;
   for (size_t at = 0; at < text.size();) {
     size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
-    result += fmt::format("[{} {} {}] ", replayer_->now().value, replayer_->thread().value, count.place);
+    ++count.lines;
+    if (options_.prefix)
+      result += fmt::format("[{} {} {}] ", replayer_->now().value, replayer_->thread().value, count.place);
     result.append(text, at, end - at);
     at = end;
   }
-  if (result.back() != '\n') result += '\n';
+  if (options_.prefix && result.back() != '\n') result += '\n';
   write_fully(terminal_, result.data(), result.size());
 }
 
 bool RegionRunner::host_fault(int signal, siginfo_t* info, void* context) {
   if (!can_escape()) return false;
+  constexpr greg_t kWrite = 2; // in the error code of a page fault
+  if (guard_.on() && signal == SIGSEGV &&
+      static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWrite &&
+      guard_.allow(reinterpret_cast<uint64_t>(info->si_addr), context, nested_->mark()))
+    return true;
   // Guest code that runs in a nested call is the engine's to explain.
   if (nested_->handle_signal(signal, info, context)) return true;
   if (nested_->redirect(signal, info, context)) return true;
@@ -205,7 +261,14 @@ bool RegionRunner::host_fault(int signal, siginfo_t* info, void* context) {
           context);
 }
 
+void RegionRunner::aborted(void* context) {
+  if (can_escape()) give_up("debug code was ended by its libc (abort)", context);
+  signal(SIGABRT, SIG_DFL);
+  raise(SIGABRT);
+}
+
 void RegionRunner::tick(void* context) {
+  ticks_ = ticks_ + 1;
   if (!can_escape()) return;
   if (ticked_run_ != runs_) {
     ticked_run_ = runs_;

@@ -3,8 +3,10 @@
 // its calls into the guest undone, and its output in place.
 #pragma once
 
+#include "rdbtool/debug/fallback.h"
 #include "rdbtool/debug/nested_call.h"
 #include "rdbtool/debug/refusal.h"
+#include "rdbtool/debug/write_guard.h"
 #include "rdbtool/replay/replayer.h"
 
 #include <memory>
@@ -18,13 +20,16 @@ struct RegionCount {
   uint64_t hits = 0;
   uint64_t ticks = 0;   // of the CPU's clock, if they are counted
   uint64_t skipped = 0; // an argument was unavailable
+  uint64_t lines = 0;   // of output, if they are counted
+  bool region = false;  // known before debug code ran: the replay can go back and leave it out
   std::string disabled; // why it does not run any more
 };
 
 struct RunnerOptions {
   bool prefix = false; // time, thread, file:line before each line of debug output
   std::string output;  // a file for debug output instead of standard output
-  bool timed = false;  // count ticks
+  bool timed = false;  // count ticks and lines
+  Protect protect = Protect::off;
   double timeout = 10; // seconds until debug code is given up; 0: never
   bool retry = false;  // run debug code again that had to be given up; its output says why it was
 };
@@ -38,27 +43,36 @@ public:
 
   // Before the first call: the replay that debug code is called in.
   void attach(replay::Replayer& replayer);
-  NestedCalls& nested() { return *nested_; }
+  Fallback& fallback() { return fallback_; }
+  // Where debug output goes while standard output is something else; -1 if it is not.
+  int terminal() const { return terminal_; }
 
   using Code = void (*)(void*);
-  // Runs debug code. If it has to be given up, `count.disabled` says why, and so does a message.
-  void run(RegionCount& count, Code code, void* argument, void (*flush)());
+  // Runs debug code, which finds this in errno. If it has to be given up, `count.disabled` says why, and so
+  // does a message.
+  void run(RegionCount& count, Code code, void* argument, void (*flush)(), int error = 0);
 
   bool host_fault(int signal, siginfo_t* info, void* context);
+  // libc has called abort.
+  void aborted(void* context);
   // A tick of the clock that watches over debug code.
   void tick(void* context);
 
 private:
   void give_up_after(RegionCount& count, const Escape& escape);
-  void show_output(const RegionCount& count);
+  void show_output(RegionCount& count);
   void start_clock();
+  void report_stray(const RegionCount& count);
 
   RunnerOptions options_;
   replay::Replayer* replayer_ = nullptr;
   std::unique_ptr<NestedCalls> nested_;
-  bool has_x87_flag_ = false; // the CPU can tell whether x87 is in its initial state
-  uint64_t runs_ = 0;         // so far
-  uint64_t ticked_run_ = 0;   // the run that was seen at the last tick
+  WriteGuard guard_;
+  Fallback fallback_;
+  volatile uint64_t ticks_ = 0; // of the clock, so far
+  bool has_x87_flag_ = false;   // the CPU can tell whether x87 is in its initial state
+  uint64_t runs_ = 0;           // so far
+  uint64_t ticked_run_ = 0;     // the run that was seen at the last tick
   uint64_t ticks_in_run_ = 0;
   sigset_t mask_ = {};
   int terminal_ = -1; // where debug output goes, while standard output is something else

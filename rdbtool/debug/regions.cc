@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 
 namespace rdb::debug {
 namespace {
@@ -102,6 +103,7 @@ void Regions::mapped(replay::Replayer& replayer, const trace::MapInput& map) {
       if (!why.empty()) user_error("{}", why);
       attach(replayer, attached, map.address.value, open());
     }
+    if (base_name(map.path).starts_with("libc.so")) find_libc(open(), map.address.value);
     for (Attached& attached : bundles_)
       if (!attached.library_symbols.empty()) {
         bind_library(open(), map);
@@ -126,6 +128,41 @@ void Regions::bind_library(const ProgramFile& file, const trace::MapInput& map) 
   }
 }
 
+void Regions::find_libc(const ProgramFile& file, uint64_t begin) {
+  auto address = [&](std::string_view name) {
+    std::optional<uint64_t> found = file.exported(name);
+    return found ? *found + file.bias(begin) : 0;
+  };
+  errno_function_ = address("__errno_location");
+  set_guest_streams(address("_IO_2_1_stdout_"), address("_IO_2_1_stderr_"));
+}
+
+// The errno of the thread that runs. libc finds it by loading its offset from a place that ld.so has filled:
+// endbr64; mov rax, [rip + place]; add rax, fs:0; ret.
+int Regions::guest_errno(replay::Replayer& replayer) {
+  if (!errno_offset_) {
+    uint8_t code[16] = {};
+    replayer.space().read(GuestAddr(errno_function_), code, sizeof code);
+    constexpr uint8_t kEndbr[] = {0xF3, 0x0F, 0x1E, 0xFA};
+    constexpr uint8_t kLoad[] = {0x48, 0x8B, 0x05};
+    size_t at = std::memcmp(code, kEndbr, sizeof kEndbr) == 0 ? sizeof kEndbr : 0;
+    uint64_t offset = 0;
+    int32_t distance;
+    std::memcpy(&distance, code + at + sizeof kLoad, sizeof distance);
+    uint64_t place =
+        errno_function_ + at + sizeof kLoad + sizeof distance + static_cast<uint64_t>(int64_t{distance});
+    if (std::memcmp(code + at, kLoad, sizeof kLoad) != 0 ||
+        replayer.space().read(GuestAddr(place), &offset, sizeof offset) != sizeof offset) {
+      errno_function_ = 0; // another libc
+      return 0;
+    }
+    errno_offset_ = offset;
+  }
+  int value = 0;
+  replayer.space().read(GuestAddr(replayer.registers().fs_base + *errno_offset_), &value, sizeof value);
+  return value;
+}
+
 void Regions::attach(replay::Replayer& replayer, Attached& attached, uint64_t begin,
                      const ProgramFile& file) {
   runner_.attach(replayer);
@@ -144,7 +181,7 @@ void Regions::attach(replay::Replayer& replayer, Attached& attached, uint64_t be
   for (size_t i = 0; i < d.regions.size(); ++i) {
     std::string source = source_of(d, d.regions[i]);
     if (!selected(d.regions[i], source)) continue;
-    counts_.push_back({.place = fmt::format("{}:{}", source, d.regions[i].begin_line)});
+    counts_.push_back({.place = fmt::format("{}:{}", source, d.regions[i].begin_line), .region = true});
     regions[d.regions[i].id] = {&counts_.back(), i};
   }
   std::map<std::pair<uint32_t, uint32_t>, Site> sites; // by region and instance
@@ -191,11 +228,13 @@ bool Regions::selected(const descriptors::Region& region, const std::string& fil
 
 void Regions::hooked(replay::Replayer& replayer, GuestAddr pc) {
   // What is behind the last instruction comes before what is in front of the next.
-  std::vector<uint64_t> done;
-  after_.arrive(replayer, pc.value, done);
-  for (uint64_t instruction : done)
-    for (Site& site : places_[instruction].after)
-      call(replayer, site);
+  if (after_.waits()) {
+    std::vector<uint64_t> done;
+    after_.arrive(replayer, pc.value, done);
+    for (uint64_t instruction : done)
+      for (Site& site : places_[instruction].after)
+        call(replayer, site);
+  }
   auto found = places_.find(pc.value);
   if (found == places_.end()) return;
   Place& place = found->second;
@@ -257,7 +296,7 @@ void Regions::call(replay::Replayer& replayer, Site& site) {
           reinterpret_cast<void*>(frame.tls_block + attached.bundle->descriptors().symbols[i].address.value);
   }
   runner_.run(count, reinterpret_cast<RegionRunner::Code>(site.function), site.values.data(),
-              attached.bundle->flush_function());
+              attached.bundle->flush_function(), errno_function_ != 0 ? guest_errno(replayer) : 0);
 }
 
 bool Regions::host_fault(replay::Replayer&, int signal, siginfo_t* info, void* context) {
@@ -266,6 +305,17 @@ bool Regions::host_fault(replay::Replayer&, int signal, siginfo_t* info, void* c
 
 void Regions::interrupted(replay::Replayer&, int signal, void* context) {
   if (signal == SIGALRM) runner_.tick(context);
+  if (signal == SIGABRT) runner_.aborted(context);
+}
+
+void Regions::unload() {
+  RegionCount count;
+  count.place = "the debug code's destructors";
+  for (Attached& attached : bundles_)
+    if (attached.bundle->loaded())
+      runner_.run(
+          count, [](void* bundle) { static_cast<Bundle*>(bundle)->unload(); }, attached.bundle.get(),
+          [] { std::fflush(stdout); });
 }
 
 void Regions::ended(replay::Replayer&) {

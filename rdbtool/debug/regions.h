@@ -39,6 +39,8 @@ public:
   // The line of the edited file for one of the file without its regions, which the program was built from.
   unsigned edited_line(const std::string& file, unsigned line) const;
   const std::deque<RegionCount>& counts() const { return counts_; }
+  // At the end: runs the destructors of debug-only globals.
+  void unload();
 
   void mapped(replay::Replayer& replayer, const trace::MapInput& map) override;
   void hooked(replay::Replayer& replayer, GuestAddr pc) override;
@@ -72,6 +74,8 @@ private:
 
   void attach(replay::Replayer& replayer, Attached& attached, uint64_t begin, const ProgramFile& file);
   void bind_library(const ProgramFile& file, const trace::MapInput& map);
+  void find_libc(const ProgramFile& file, uint64_t begin);
+  int guest_errno(replay::Replayer& replayer);
   bool selected(const descriptors::Region& region, const std::string& file) const;
   void call(replay::Replayer& replayer, Site& site);
   void* activation(const descriptors::Part& part, const Frame& frame, const Attached& attached);
@@ -87,6 +91,8 @@ private:
   // By bundle, id and frame.
   std::map<std::tuple<const Attached*, uint32_t, uint64_t>, std::vector<std::byte>> activations_;
   ArgumentBuffer buffer_;
+  uint64_t errno_function_ = 0;          // of the program's libc
+  std::optional<uint64_t> errno_offset_; // from the thread pointer
 };
 
 } // namespace rdb::debug

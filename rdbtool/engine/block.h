@@ -58,6 +58,10 @@ struct Exit {
   int16_t owed = 0; // instructions executed but not yet charged when the host gets control
   ExitKind kind = ExitKind::direct;
   bool linked = false;
+  // watch, where it can go on at `resume`: the access, whose address is in State::watched_address.
+  uint8_t access_size = 0;
+  bool reads : 1 = false;
+  bool writes : 1 = false;
 };
 
 // Registers whose guest value is in a spill slot while a rewritten sequence runs.

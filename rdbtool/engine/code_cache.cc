@@ -13,7 +13,7 @@ namespace rdb::engine {
 namespace {
 
 // The indirect table, and those of the watches behind it.
-constexpr size_t kTablesSize = kIndirectSlots * sizeof(uint8_t*) + 2 * WatchFilter::kTable;
+constexpr size_t kTablesSize = kIndirectSlots * sizeof(uint8_t*) + WatchFilter::kTables * WatchFilter::kTable;
 constexpr size_t kRoom = 256 * 1024;
 constexpr size_t kExecutableStep = 1 << 20;
 constexpr size_t kDeadBytes = 2 << 20; // less is not worth a new start

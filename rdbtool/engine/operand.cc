@@ -91,6 +91,8 @@ bool plan_place(const Decoded& decoded, const ZydisDecodedOperand& operand, cons
   const ZydisDecodedInstruction& zydis = decoded.instruction;
   AccessPlan::Place place;
   place.size = operand.size / 8u;
+  place.read = operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ;
+  place.write = operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
   if (place.size > WatchFilter::kReach || plan.places == 3 || zydis.address_width != 64) return false;
   if (operand.mem.type != ZYDIS_MEMOP_TYPE_MEM || operand.mem.segment == ZYDIS_REGISTER_GS) return false;
   // EVEX scales small displacements.
@@ -99,7 +101,6 @@ bool plan_place(const Decoded& decoded, const ZydisDecodedOperand& operand, cons
   place.has_base = operand.mem.base >= ZYDIS_REGISTER_RAX && operand.mem.base <= ZYDIS_REGISTER_R15;
   if (place.has_base) place.base = static_cast<Gpr>(operand.mem.base - ZYDIS_REGISTER_RAX);
   place.indexed = operand.mem.index != ZYDIS_REGISTER_NONE;
-  place.write = (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
   if (operand.visibility != ZYDIS_OPERAND_VISIBILITY_EXPLICIT) {
     // The stack, or what leave finds.
     if (!place.has_base || place.indexed || (place.base != RSP && place.base != RBP)) return false;

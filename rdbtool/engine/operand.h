@@ -31,9 +31,10 @@ struct AccessPlan {
     bool has_base = false;
     Gpr base = RAX;
     bool indexed = false; // nothing is known about its neighbours
-    bool write = false;   // else it is only read
     int64_t offset = 0;
     uint32_t size = 0;
+    bool read = false;
+    bool write = false;
   };
   bool odd = false; // not to be told by such simple means: the host has to look each time
   int places = 0;

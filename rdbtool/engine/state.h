@@ -20,6 +20,7 @@ struct State {
   uint64_t spill_rax = 0;
   uint64_t spill_scratch = 0;
   uint64_t indirect_target = 0;
+  uint64_t watched_address = 0; // of the access that guest code was left for
   uint32_t exit_number = 0;
   uint32_t mxcsr_guest = 0x1F80;
   uint64_t resume = 0;

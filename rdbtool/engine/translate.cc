@@ -116,6 +116,9 @@ void Translation::emit_cold(const Cold& cold) {
   case Cold::Kind::guard_miss:
     guard_miss(cold);
     return;
+  case Cold::Kind::watch_one:
+    ask_about_one(cold);
+    return;
   case Cold::Kind::watch:
     map_at(cold.pc, cold.owed, kSpillRcx);
     emit_.load(RCX, &state_.spill_rcx);

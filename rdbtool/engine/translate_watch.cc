@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Asks before each access whether it may touch a watched range. One question answers for all places near it.
+// Asks before each access whether it may touch a watched range. Where one question can answer for all places
+// near it, it does.
 #include "rdbtool/base/error.h"
 #include "rdbtool/engine/translation.h"
 
@@ -11,14 +12,11 @@ namespace rdb::engine {
 // Before the current instruction: leaves if it may touch a watched range.
 void Translation::check_accesses() {
   AccessPlan plan = access_plan(*instruction_);
-  const auto& watches = cache_.watches().watches();
-  // Mostly only writes are watched, and most accesses are reads.
-  bool reads_matter = watches.size() > 8 ||
-                      std::any_of(watches.begin(), watches.end(), [](const auto& w) { return w.reads; });
   bool by_host = plan.odd || instruction_->kind == Kind::emulated;
   for (int i = 0; i < plan.places && !by_host; ++i) {
     const AccessPlan::Place& place = plan.place[i];
-    if (!place.write && !reads_matter) continue;
+    // Mostly only writes are watched, and most accesses are reads.
+    if (!cache_.watches().asks(place.read, place.write)) continue;
     if (place.kind == AccessPlan::Place::Kind::constant)
       by_host = cache_.watches().touches(static_cast<uint64_t>(place.offset), place.size);
     else if (!fits_int32(static_cast<uint64_t>(place.offset)))
@@ -41,11 +39,32 @@ void Translation::check_access(const AccessPlan::Place& place) {
   uint8_t* none = emit_.jrcxz();
   Patch maybe = emit_.jmp();
   emit_.land(none);
-  later({Cold::Kind::watch, ExitKind::watch, maybe, emit_.here(), instruction_->pc, owed_before(),
-         instruction_, 0, place});
+  // What is found through the stack or frame pointer has many neighbours.
+  bool one = place.kind == AccessPlan::Place::Kind::operand && place.size <= WatchFilter::kGranule &&
+             (place.indexed || !place.has_base || (place.base != RSP && place.base != RBP));
+  later({one ? Cold::Kind::watch_one : Cold::Kind::watch, ExitKind::watch, maybe, emit_.here(),
+         instruction_->pc, owed_before(), instruction_, 0, place});
   emit_.load(RCX, &state_.spill_rcx);
   map();
-  if (!place.indexed) asked_.push_back(place);
+  if (!place.indexed && !one) asked_.push_back(place);
+}
+
+// The page would say nothing new: its eight bytes, then the host, which goes on from here as a rule.
+void Translation::ask_about_one(const Cold& cold) {
+  map_at(cold.pc, cold.owed, kSpillRcx);
+  emit_.load(RCX, &state_.spill_rcx);
+  ask(cold.place, *cold.compare, WatchFilter::kGranuleShift, cache_.watches().granules());
+  emit_.jmp_to_if_rcxz(cold.resume);
+  emit_.load(RCX, &state_.spill_rcx);
+  RDB_CHECK(emit_.address_of_operand(RCX, *cold.compare));
+  emit_.store(&state_.watched_address, RCX);
+  emit_.load(RCX, &state_.spill_rcx);
+  map_at(cold.pc, cold.owed, kSpillNone);
+  Exit exit = exit_at(cold);
+  exit.access_size = static_cast<uint8_t>(cold.place.size);
+  exit.reads = cold.place.read;
+  exit.writes = cold.place.write;
+  leave(exit);
 }
 
 // rcx becomes zero if there is nothing watched near the place; its own value is in its slot.

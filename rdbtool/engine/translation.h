@@ -20,7 +20,8 @@ struct Cold {
     settle,        // charges first, then goes to another block
     compare_again, // the budget is used up while settling: the flags come from `compare`
     guard_miss,
-    watch, // looks more closely at an access
+    watch,     // looks more closely at an access and its neighbours
+    watch_one, // looks more closely at a single access
   } kind;
   ExitKind exit = ExitKind::direct;
   Patch field;               // the branch that comes here
@@ -105,6 +106,7 @@ private:
   void check_accesses();
   void check_access(const AccessPlan::Place& place);
   // rcx becomes zero if there is nothing watched near the place; its own value is in its slot.
+  void ask_about_one(const Cold& cold);
   void ask(const AccessPlan::Place& place, const Instruction& instruction, uint8_t shift, uint32_t table);
   // An earlier question in this path has answered for this place too.
   bool asked(const AccessPlan::Place& place) const;

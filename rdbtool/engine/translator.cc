@@ -153,6 +153,12 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
       return Next::go_on;
     case ExitKind::watch:
       regs.rip = exit.target;
+      if (exit.access_size != 0 &&
+          !watches_.wants(state_.watched_address, exit.access_size, exit.reads, exit.writes)) {
+        enter(cache_.at(exit.resume), without_bias(state_.budget) - exit.owed, -exit.owed);
+        number = state_.exit_number;
+        continue;
+      }
       must_check_ = true;
       return Next::go_on;
     case ExitKind::indirect:

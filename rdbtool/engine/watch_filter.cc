@@ -23,12 +23,18 @@ void WatchFilter::add(const Watch& watch) {
   uint64_t last = watch.end + kReach;
   each_place(first, last, kLineShift, [&](uint64_t place) { tables_[place] = 1; });
   each_place(first, last, kPageShift, [&](uint64_t place) { tables_[kTable + place] = 1; });
+  each_place(watch.begin - (kGranule - 1), watch.end - 1, kGranuleShift,
+             [&](uint64_t place) { tables_[2 * kTable + place] = 1; });
+  reads_ |= watch.reads;
+  writes_ |= watch.writes;
 }
 
 void WatchFilter::clear() {
   if (empty()) return;
   index_.clear();
-  std::memset(tables_, 0, 2 * kTable);
+  std::memset(tables_, 0, kTables * kTable);
+  reads_ = false;
+  writes_ = false;
 }
 
 bool WatchFilter::wants(uint64_t address, uint64_t size, bool reads, bool writes) const {
@@ -44,7 +50,7 @@ bool WatchFilter::touches(uint64_t address, uint64_t size) {
 }
 
 bool WatchFilter::relied_on(const Watch& watch) const {
-  bool result = false;
+  bool result = (watch.reads && !reads_) || (watch.writes && !writes_);
   each_place(watch.begin, watch.end - 1, kLineShift, [&](uint64_t place) { result |= unwatched_[place]; });
   return result;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which memory is watched, in a form that translated code can ask cheaply: two tables of bytes, one by the
-// 64-byte line of an address and one by its page, both hashed. Only where both say "maybe" does the host look
-// at the instruction itself. A line is marked with some room around the range, so that one question answers
-// for all accesses near an address.
+// Which memory is watched, in a form that translated code can ask cheaply: tables of bytes by the 64-byte
+// line of an address, its page and its eight bytes, all hashed. The line is asked about first. It is marked
+// with some room around the range, so that one question can answer for all accesses near an address; then the
+// page is asked about. A small access that asks for itself alone is told more exactly by its eight bytes.
+// Only what both say "maybe" about is looked at by the host.
 #pragma once
 
 #include "rdbtool/base/range_index.h"
@@ -17,6 +18,8 @@ public:
   static constexpr uint64_t kTable = 65536; // bytes of each table
   static constexpr uint8_t kLineShift = 6;
   static constexpr uint8_t kPageShift = 12;
+  static constexpr uint8_t kGranuleShift = 3;
+  static constexpr uint32_t kGranule = 1u << kGranuleShift;
   // A question about an address answers for every access that lies within this distance of it.
   static constexpr int64_t kReach = 64;
 
@@ -25,15 +28,20 @@ public:
     bool reads, writes;
   };
 
-  // Two tables, below 2 GiB.
+  static constexpr uint64_t kTables = 3;
+  // The tables, below 2 GiB.
   void set_place(uint8_t* tables) { tables_ = tables; }
   uint32_t lines() const { return static_cast<uint32_t>(reinterpret_cast<uint64_t>(tables_)); }
   uint32_t pages() const { return lines() + static_cast<uint32_t>(kTable); }
+
+  uint32_t granules() const { return pages() + static_cast<uint32_t>(kTable); }
 
   void add(const Watch& watch);
   void clear();
 
   bool empty() const { return index_.empty(); }
+  // Is there anything to ask about an access of this kind?
+  bool asks(bool reads, bool writes) const { return (reads && reads_) || (writes && writes_); }
   // Does anybody want to know of this access?
   bool wants(uint64_t address, uint64_t size, bool reads, bool writes) const;
   // Whether any access to these bytes might be one to a watched range. Code is made that relies on the
@@ -49,6 +57,8 @@ private:
     bool reads, writes;
   };
   uint8_t* tables_ = nullptr;
+  bool reads_ = false; // somebody wants to know of reads
+  bool writes_ = false;
   RangeIndex<Wish> index_;
   std::vector<bool> unwatched_ = std::vector<bool>(kTable); // lines that touches() said no about
 };

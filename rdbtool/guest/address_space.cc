@@ -429,6 +429,22 @@ size_t AddressSpace::write(GuestAddr to, const void* from, size_t size) {
   return done;
 }
 
+void AddressSpace::set_read_only(bool on) {
+  for (auto at = mappings_.begin(); at != mappings_.end();) {
+    // Neighbours in one call.
+    const Mapping& first = at->second;
+    uint64_t end = first.end;
+    for (++at; at != mappings_.end() && at->first == end && at->second.protection == first.protection; ++at)
+      end = at->second.end;
+    if (!(first.protection & PROT_WRITE)) continue;
+    raw_syscall(SYS_mprotect, static_cast<int64_t>(first.begin), static_cast<int64_t>(end - first.begin),
+                on ? PROT_READ : host_protection(first.protection));
+  }
+  if (on) return;
+  for (uint64_t page : code_pages_)
+    raw_syscall(SYS_mprotect, static_cast<int64_t>(page), static_cast<int64_t>(kPage), PROT_READ);
+}
+
 size_t AddressSpace::executable_bytes(GuestAddr address, size_t wanted) {
   size_t result = 0;
   while (result < wanted) {

@@ -88,6 +88,9 @@ public:
   // Makes all of them writable, before the kernel writes to guest memory. True if there were any.
   bool release_all_code_pages();
 
+  // Makes everything read-only for the host, or as it was. Translated code must not run meanwhile.
+  void set_read_only(bool on);
+
   // Whether all of it lies in one plain range.
   bool is_plain(uint64_t address, uint64_t size) {
     for (const PlainRange& range : plain_)

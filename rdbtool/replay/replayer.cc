@@ -2,6 +2,7 @@
 #include "rdbtool/replay/replayer.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/guest/output_of_call.h"
 #include "rdbtool/guest/space_view.h"
 #include "rdbtool/guest/state_hash.h"
 #include "rdbtool/guest/syscalls/describe.h"
@@ -9,7 +10,6 @@
 #include <cstring>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 #include <utility>
 
@@ -463,33 +463,8 @@ void Replayer::system_call(const trace::Input& input) {
 
 void Replayer::show_output(const trace::SyscallInput& input) {
   if (input.result <= 0) return;
-  auto left = static_cast<size_t>(input.result);
-  const SyscallArgs arguments = current_call().arguments;
-  auto show = [&](uint64_t address, size_t size) {
-    std::vector<char> bytes(std::min(left, size));
-    size_t n = space().read(GuestAddr(address), bytes.data(), bytes.size());
-    sink_->output(input.output, bytes.data(), n);
-    left -= bytes.size();
-  };
-  switch (input.number) {
-  case SYS_write:
-  case SYS_pwrite64:
-  case SYS_sendto:
-    show(arguments[1], arguments[2]);
-    return;
-  case SYS_writev:
-  case SYS_pwritev:
-  case SYS_pwritev2:
-    for (uint64_t i = 0; i < arguments[2] && left > 0; ++i) {
-      iovec vector;
-      if (space().read(GuestAddr(arguments[1] + i * sizeof vector), &vector, sizeof vector) != sizeof vector)
-        return;
-      show(reinterpret_cast<uint64_t>(vector.iov_base), vector.iov_len);
-    }
-    return;
-  default:
-    return;
-  }
+  guest::show_output(space(), current_call(), static_cast<uint64_t>(input.result),
+                     [&](const void* bytes, size_t size) { sink_->output(input.output, bytes, size); });
 }
 
 void Replayer::signal(const trace::SignalInput& input) {

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-#define RDB_MODULE_HOST_VERSION 4
+#define RDB_MODULE_HOST_VERSION 5
 #define RDB_MODULE_READS 1u
 #define RDB_MODULE_WRITES 2u
 
@@ -32,6 +32,12 @@ struct rdb_module_host {
   unsigned long (*backtrace)(const void** addresses, unsigned long most);
   void (*vector_register)(unsigned index, unsigned char* to); // the low 16 bytes
   const void* (*stack_pointer)(void);
+  // Below this address everything is the program's.
+  unsigned long guest_end;
+  // The private FILE for one of the program's; refuses in the name of the function if there is none.
+  void* (*file)(void* guest, const char* function);
+  // The end of the stack that debug code runs on.
+  const void* (*region_stack)(void);
 };
 
 // Filled by rdb before any debug code runs.

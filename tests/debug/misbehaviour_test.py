@@ -58,6 +58,68 @@ int main(int argc, char **) {
 """
 
 
+# Debug state, output and a heap that is broken by the time it is noticed.
+GOES_ON = r"""#include <rdb/rdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int value;
+#include <setjmp.h>
+rdb_begin_globals
+static int seen;
+static char *text;
+rdb_end_globals
+jmp_buf place;
+int main(void) {
+  setjmp(place);
+  for (int i = 0; i < 6; i++) {
+    value += i;
+    rdb_begin
+      seen += value;
+      printf("first %d seen %d\n", i, seen);
+    rdb_end
+    value++;
+    rdb_begin
+      printf("second %d seen %d\n", i, seen);
+      seen += 1000;
+      if (i == 3) { WHAT; }
+    rdb_end
+    printf("program %d\n", i);
+    fflush(stdout);
+  }
+  rdb_begin
+    text = malloc(100);
+    printf("last %d\n", seen);
+    free(text);
+  rdb_end
+  return value;
+}
+"""
+
+STRAY = r"""#include <rdb/rdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+int table[3];
+int bump(int n) { table[2] += n; return table[2]; }
+int main(void) {
+  int *heap = malloc(4);
+  *heap = 1;
+  for (int i = 0; i < 2; i++) {
+    rdb_begin
+      int *p = table;
+      printf("bump %d\n", bump(5));
+      p[1] = 77;
+      *heap += 1;
+      printf("table %d %d heap %d\n", table[1], table[2], *heap);
+    rdb_end
+    table[0]++;
+  }
+  printf("%d %d %d %d\n", table[0], table[1], table[2], *heap);
+  return table[0];
+}
+"""
+
+
 class Misbehaviour(harness.TestCase):
     def replay(self, what, *options):
         self.write("bad.c", PROGRAM)
@@ -111,6 +173,58 @@ class Misbehaviour(harness.TestCase):
         replayed = self.rdb("replay", self.path("trace"), status=0)
         self.assertEqual(replayed.out, "caught 42\nend 4\n")
         self.assertIn("an exception left debug code: out of here", replayed.err)
+
+    def test_the_replay_goes_on_from_before(self):
+        # What debug code had done and printed by then stays; the rest is as if the region were not there.
+        for what, words in (("*(volatile int *)8 = 1", "crashed with signal 11"), ("for (;;) {}", "did not end within"),
+                            ("memset(malloc(40) - 16, 255, 4096); free(malloc(2000)); free(malloc(70000)); abort()", "debug code"),
+                            ("longjmp(place, 1)", "debug code must not call longjmp")):
+            with self.subTest(what):
+                self.write("bad.c", GOES_ON)
+                self.run_program([harness.program("rdb-clang"), "-g", "-O0", f"-DWHAT={what}", "-o", "bad", "bad.c"], status=0)
+                self.run_program(["/bin/rm", "-rf", self.path("trace")])
+                recorded = self.rdb("record", "--checksum", "-q", "-o", self.path("trace"), "--", "./bad", status=21)
+                replayed = self.rdb("replay", "--region-timeout", "0.4", self.path("trace"))
+                self.assertEqual(replayed.status, recorded.status, f"\n{replayed}")
+                value, seen, expected = 0, 0, []
+                for i in range(6):
+                    value += i
+                    seen += value
+                    expected.append(f"first {i} seen {seen}")
+                    value += 1
+                    if i <= 3:
+                        expected.append(f"second {i} seen {seen}")
+                    if i < 3:
+                        seen += 1000
+                    expected.append(f"program {i}")
+                self.assertEqual(replayed.out.splitlines(), expected + [f"last {seen}"], replayed.err)
+                self.assertEqual(replayed.err.count("not run any more"), 1, replayed.err)
+                self.assertIn(words, replayed.err)
+
+    def stray(self, *options):
+        self.write("stray.c", STRAY)
+        self.run_program([harness.program("rdb-clang"), "-g", "-O0", "-o", "stray", "stray.c"], status=0)
+        self.run_program(["/bin/rm", "-rf", self.path("trace")])
+        self.rdb("record", "-q", *(["--checksum"] if "--protect=undo" in options else []), "-o", self.path("trace"), "--",
+                 "./stray", status=2)
+        return self.rdb("replay", *options, self.path("trace"))
+
+    def test_stray_writes_are_undone(self):
+        replayed = self.stray("--protect=undo")
+        self.assertEqual((replayed.out, replayed.status), ("bump 5\ntable 77 5 heap 2\n" * 2 + "2 0 0 1\n", 2), f"\n{replayed}")
+        self.assertRegex(replayed.err, r"stray\.c:10: debug code wrote to the program's memory at 0x[0-9a-f]+ of \S*stray, and to 1 other")
+        self.assertRegex(replayed.err, r"#0 .* at stray\.c:13")
+
+    def test_stray_writes_are_reported(self):
+        replayed = self.stray("--protect")
+        self.assertIn("debug code wrote to the program's memory", replayed.err)
+        self.assertIn("not the recording any more", replayed.err)
+
+    def test_stray_writes_end_the_replay(self):
+        replayed = self.stray("--protect=fatal")
+        self.assertEqual((replayed.out, replayed.status), ("bump 5\ntable 77 5 heap 2\n", 125), f"\n{replayed}")
+        self.assertIn("--protect=fatal", replayed.err)
+        self.assertEqual(self.rdb("replay", "--protect=maybe", self.path("trace")).status, 2)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/debug/fallback.h"
+
+#include "rdbtool/base/error.h"
+#include "rdbtool/debug/region_runner.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace rdb::debug {
+namespace {
+
+constexpr uint64_t kFirstInterval = 20; // ticks; then twice as long each time
+
+} // namespace
+
+bool Fallback::make_copy(uint64_t ticks) {
+  next_ = ticks + (kFirstInterval << copies_);
+  ++copies_;
+  std::fflush(nullptr);
+  for (;;) {
+    void* memory = mmap(nullptr, sizeof(Message), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return false; // then there is no way back
+    auto* message = new (memory) Message;
+    pid_t successor = fork();
+    if (successor < 0) return false;
+    if (successor == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      message_ = message;
+      return true;
+    }
+    // This process is the copy from now on.
+    wait_for(successor, *message);
+    place_ = *message;
+    munmap(memory, sizeof(Message));
+    culprit_ = place_.region;
+    be_silent(true);
+    // Another region may go wrong later: the copy stays, and what goes on is a new successor.
+  }
+}
+
+// Comes back if the replay is to go on from here; else ends as the successor did.
+void Fallback::wait_for(pid_t successor, const Message& message) {
+  int status = 0;
+  while (waitpid(successor, &status, 0) < 0 && errno == EINTR) {
+  }
+  bool interrupted = WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM);
+  if (message.region != nullptr && !interrupted) {
+    if (!message.told)
+      fmt::print(stderr,
+                 "rdb: {}: debug code ended the process that it ran in; this region is not run any more\n",
+                 message.region->place);
+    return;
+  }
+  if (WIFEXITED(status)) _exit(WEXITSTATUS(status));
+  int signal = WTERMSIG(status);
+  rlimit none = {0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  ::signal(signal, SIG_DFL);
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_UNBLOCK, &all, nullptr);
+  raise(signal);
+  _exit(128 + signal);
+}
+
+void Fallback::go_back() {
+  if (message_ == nullptr) return;
+  message_->told = true;
+  _exit(kExitFailure);
+}
+
+bool Fallback::is_place(const RegionCount& region, uint64_t time) {
+  if (time != place_.time || region.hits + 1 != place_.hits) return false;
+  culprit_ = nullptr;
+  be_silent(false);
+  return true;
+}
+
+void Fallback::be_silent(bool silent) {
+  std::fflush(nullptr);
+  for (Output& output : outputs_) {
+    if (silent && output.saved < 0) {
+      int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+      output.saved = fcntl(output.descriptor, F_DUPFD_CLOEXEC, 100);
+      dup2(null, output.descriptor);
+      close(null);
+    } else if (!silent && output.saved >= 0) {
+      dup2(output.saved, output.descriptor);
+      close(output.saved);
+      output.saved = -1;
+    }
+  }
+}
+
+} // namespace rdb::debug

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Regions run wherever code runs: before main and after exit, in signal handlers, in recursion, in threads, in static and
+shared libraries, each with the bundle of its own file. Every recording has hashes of memory and registers, which the
+replay checks."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+import harness
+
+TIMES = r"""#include <rdb/rdb.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+static int state = 1;
+__thread int depth;
+__attribute__((constructor)) static void early(void) {
+  state += 1;
+  rdb_begin
+    printf("constructor %d\n", state);
+  rdb_end
+  state += 1;
+}
+static void late(void) {
+  state += 1;
+  rdb_begin
+    printf("exit handler %d\n", state);
+  rdb_end
+  state += 1;
+}
+static void handler(int number) {
+  state += number;
+  rdb_begin
+    printf("signal %d %d\n", number, state);
+  rdb_end
+  state += 1;
+}
+static int fall(int n) {
+  depth++;
+  if (n == 0) {
+    rdb_begin
+      printf("depth %d\n", depth);
+    rdb_end
+    return depth;
+  }
+  return fall(n - 1) + 1;
+}
+int main(void) {
+  setvbuf(stdout, 0, _IOLBF, 0);
+  atexit(late);
+  signal(SIGUSR1, handler);
+  raise(SIGUSR1);
+  int n = fall(5);
+  printf("%d %d\n", state, n);
+  return 4;
+}
+"""
+
+PARTS = {
+    "main.c": r"""#include <rdb/rdb.h>
+#include <stdio.h>
+int area(int, int);
+int volume(int, int, int);
+int shared_calls(void);
+int main(void) {
+  int sum = 0;
+  for (int i = 1; i < 4; i++) {
+    int one = volume(i, i + 1, 2) + area(i, 2);
+    rdb_begin
+      printf("main i %d one %d calls %d area %d\n", i, one, shared_calls(), area(i, 1));
+    rdb_end
+    sum += one;
+  }
+  printf("sum %d calls %d\n", sum, shared_calls());
+  return sum & 63;
+}
+""",
+    "area.c": r"""#include <rdb/rdb.h>
+#include <stdio.h>
+static int calls;
+int area(int w, int h) {
+  calls++;
+  int result = w * h;
+  rdb_begin
+    printf("area %d x %d, call %d\n", w, h, calls);
+  rdb_end
+  return result;
+}
+""",
+    "volume.c": r"""#include <rdb/rdb.h>
+#include <stdio.h>
+static int calls;
+static __thread int last;
+int shared_calls(void) { return calls; }
+static int twice(int n) { return 2 * n; }
+int volume(int w, int h, int d) {
+  calls += 1;
+  int result = w * h * d;
+  last = result;
+  rdb_begin
+    printf("volume %d, call %d, twice %d\n", last, calls, twice(result));
+  rdb_end
+  return twice(result) / 2;
+}
+""",
+}
+PARTS_DEBUG = [line for i in (1, 2, 3) for line in (
+    f"volume {i * (i + 1) * 2}, call {i}, twice {i * (i + 1) * 4}", f"area {i} x 2, call {i}",
+    f"main i {i} one {i * (i + 1) * 2 + i * 2} calls {i} area {i}")]
+
+
+class Places(harness.TestCase):
+    def record_and_replay(self, *options, env=None):
+        self.run_program(["/bin/rm", "-rf", self.path("trace")])
+        recorded = self.rdb("record", "--checksum", "-q", "-o", self.path("trace"), "--", "./prog", env=env)
+        bare = self.rdb("replay", "--no-module", self.path("trace"))
+        self.assertEqual((bare.out, bare.status), (recorded.out, recorded.status))
+        replayed = self.rdb("replay", *options, self.path("trace"))
+        self.assertEqual(replayed.status, recorded.status, f"\n{replayed}")
+        return recorded, replayed
+
+    def check(self, level, replayed, expected):
+        """Optimised code has lost some of its places and values; what is shown is right nevertheless."""
+        found = replayed.out.splitlines()
+        if level == "-O0":
+            self.assertEqual(found, expected, replayed.err)
+        self.assertEqual(found, [line for line in expected if line in found])
+
+    def test_before_main_after_exit_in_handlers_and_deep_down(self):
+        for level in ("-O0", "-O2"):
+            with self.subTest(level):
+                self.write("times.c", TIMES)
+                self.run_program([harness.program("rdb-clang"), "-g", level, "-o", "prog", "times.c"], status=0)
+                recorded, replayed = self.record_and_replay()
+                self.assertEqual(recorded.out, "14 11\n")
+                expected = ["constructor 2", "signal 10 13", "depth 6", "14 11", "exit handler 15"]
+                self.check(level, replayed, expected)
+
+    def test_static_and_shared_libraries_with_their_bundles(self):
+        compiler = harness.program("rdb-clang")
+        for name, text in PARTS.items():
+            self.write(name, text)
+        for level in ("-O0", "-O2"):
+            with self.subTest(level):
+                flags = ["-g", level, "-fno-inline"]
+                self.run_program(["/bin/rm", "-rf", "libarea.a", "libvolume.so", "libvolume.so.rdb", "prog.rdb"], status=0)
+                self.run_program([compiler, *flags, "-c", "area.c"], status=0)
+                self.run_program(["/usr/bin/ar", "rc", "libarea.a", "area.o"], status=0)
+                self.run_program([compiler, *flags, "-fPIC", "-shared", "-o", "libvolume.so", "volume.c"], status=0)
+                self.run_program([compiler, *flags, "-o", "prog", "main.c", "-L.", "-larea", "-lvolume", "-Wl,-rpath,$ORIGIN"], status=0)
+                recorded, replayed = self.record_and_replay("-m", "prog.rdb", "-m", "libvolume.so.rdb")
+                self.check(level, replayed, PARTS_DEBUG + recorded.out.splitlines())
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Debug code has a libc and libstdc++ of its own: what it prints, allocates, opens, sets and constructs is its own
+business. Every recording has hashes of memory and registers, which the replay checks."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+import harness
+
+C_FEATURES = r"""#include <rdb/rdb.h>
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+rdb_begin_globals
+#include <setjmp.h>
+static FILE *journal;
+static char *kept;
+static int count = 3;
+static __thread int mine = 40;
+static jmp_buf place;
+rdb_end_globals
+int number = 7;
+int main(void) {
+  FILE *out = stdout, *err = stderr;
+  errno = 0;
+  close(-1);
+  rdb_begin
+    printf("errno %d count %d\n", errno, count);
+    journal = fopen("journal.txt", "w");
+    errno = EDOM;
+    fprintf(out, "to the program's stdout\n");
+    fputs("to its stderr\n", err);
+    fprintf(journal, "number %d\n", number);
+    kept = strdup("kept");
+    mine++;
+  rdb_end
+  int seen = errno;
+  printf("errno %d %.1f %s\n", seen, 2.5, setlocale(LC_ALL, 0));
+  fflush(stdout);
+  rdb_begin
+    setlocale(LC_ALL, "C.UTF-8");
+    kept = realloc(kept, 100000);
+    strcat(kept, " and grown");
+    printf("%s, %d, %s\n", kept, mine, setlocale(LC_ALL, 0));
+    if (!setjmp(place)) longjmp(place, 1);
+    printf("jumped\n");
+    free(kept);
+    fprintf(journal, "number %d\n", number + 1);
+    fclose(journal);
+  rdb_end
+  number++;
+  printf("%s\n", setlocale(LC_ALL, 0));
+  return number;
+}
+"""
+
+CXX_FEATURES = r"""#include <rdb/rdb.h>
+#include <cstdio>
+#include <string>
+#include <vector>
+struct Account { std::string name; int balance; virtual ~Account() = default; virtual int worth() const { return balance * 2; } };
+struct Rich : Account { int worth() const override { calls++; return balance * 3; } mutable int calls = 0; };
+template <class T> __attribute__((noinline)) T larger(T a, T b) { return a < b ? b : a; }
+std::string describe(const Account &account) { return account.name + "!"; }
+rdb_begin_globals
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <sstream>
+struct Log {
+  std::ofstream file{"log.txt"};
+  std::map<std::string, int> seen;
+  Log() { file << "begin\n"; }
+  ~Log() { file << "end " << seen.size() << "\n"; }
+};
+static Log journal;
+static thread_local int calls = 5;
+rdb_end_globals
+int main() {
+  std::vector<Account *> all = {new Account, new Rich};
+  all[0]->name = "ann";
+  all[1]->name = "a name that is too long to be kept inside of its string";
+  for (Account *account : all) account->balance = static_cast<int>(account->name.size());
+  for (Account *account : all) {
+    rdb_begin
+      std::ostringstream text;
+      text << account->name << " " << account->worth() << " " << larger(account->balance, 10) << " " << describe(*account).size();
+      journal.seen[account->name] += ++calls;
+      auto copy = std::make_unique<std::string>(account->name);
+      std::cout << text.str() << " " << copy->size() << " " << journal.seen.size() << " " << all.size() << std::endl;
+      journal.file << account->balance << "\n";
+    rdb_end
+    account->balance++;
+  }
+  int sum = 0;
+  for (Account *account : all) sum += account->worth();
+  std::printf("%d %d\n", sum, static_cast<Rich *>(all[1])->calls);
+  sum += larger(sum, 3) + static_cast<int>(describe(*all[0]).size());
+  for (Account *account : all) delete account;
+  return sum & 63;
+}
+"""
+
+FOREIGN_FILE = r"""#include <rdb/rdb.h>
+#include <stdio.h>
+int main(void) {
+  FILE *file = fopen("/dev/null", "w");
+  rdb_begin
+    printf("before\n");
+    fprintf(file, "into the program's own buffer\n");
+    printf("not reached\n");
+  rdb_end
+  fputs("text", file);
+  puts("program");
+  return fclose(file);
+}
+"""
+
+
+class PrivateLibc(harness.TestCase):
+    def replay(self, name, source, *flags, options=()):
+        self.write(name, source)
+        compiler = harness.program("rdb-clang++" if name.endswith(".cc") else "rdb-clang")
+        self.run_program([compiler, "-g", *flags, "-o", "prog", name], status=0)
+        self.run_program(["/bin/rm", "-rf", self.path("trace")])
+        recorded = self.rdb("record", "--checksum", "-q", "-o", self.path("trace"), "--", "./prog")
+        replayed = self.rdb("replay", *options, self.path("trace"))
+        self.assertEqual(replayed.status, recorded.status, f"\n{replayed}")
+        return recorded, replayed
+
+    def read(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return file.read()
+
+    def test_c(self):
+        for level in ("-O0",):
+            with self.subTest(level):
+                recorded, replayed = self.replay("c.c", C_FEATURES, level)
+                self.assertEqual(recorded.out, "errno 9 2.5 C\nC\n")
+                self.assertEqual(replayed.out, "errno 9 count 3\nto the program's stdout\nerrno 9 2.5 C\n"
+                                               "kept and grown, 41, C.UTF-8\njumped\nC\n", replayed.err)
+                self.assertIn("to its stderr\n", replayed.err)
+                self.assertEqual(self.read("journal.txt"), "number 7\nnumber 8\n")
+
+    def test_cxx(self):
+        for level in ("-O0",):
+            with self.subTest(level):
+                recorded, replayed = self.replay("cxx.cc", CXX_FEATURES, level)
+                self.assertEqual(replayed.out, "ann 6 10 4 3 1 2\na name that is too long to be kept inside of its string 165 55 56 "
+                                               "55 2 2\n" + recorded.out, replayed.err)
+                self.assertEqual(self.read("log.txt"), "begin\n3\n55\nend 2\n")
+
+    def test_a_file_of_the_program_is_refused(self):
+        recorded, replayed = self.replay("file.c", FOREIGN_FILE, "-O0")
+        self.assertEqual(replayed.out, "before\n" + recorded.out)
+        self.assertIn("called fprintf with a FILE of the program", replayed.err)
+
+
+if __name__ == "__main__":
+    harness.main()
