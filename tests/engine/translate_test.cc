@@ -129,7 +129,7 @@ TEST_F(Translate, every_kind_of_instruction) {
 
 TEST_F(Translate, a_hook_calls_the_host_and_comes_back) {
   auto steps = path(kPc, {kMov, kAdd});
-  Block& made = block(Flavour::basic, steps, {steps[1].instruction.pc});
+  Block& made = block(Flavour::basic, steps, {{steps[1].instruction.pc, 1}});
   std::string code = text(made);
   EXPECT_NE(code.find("mov rax, rbx; mov dword ptr [EXIT], 0x02; jmp LEAVE; add rax, rbx"), std::string::npos)
       << code;
@@ -242,7 +242,24 @@ TEST_F(Translate, watched_accesses_are_asked_about) {
       std::string::npos)
       << code;
   // Nothing there; else the finer table; else the host.
-  EXPECT_NE(code.find("lea rcx, [rbx+0x10]; rorx rcx, rcx, 0x0C"), std::string::npos) << code;
+  EXPECT_NE(code.find("lea rcx, [rbx+0x10]; rorx rcx, rcx, 0x03"), std::string::npos) << code;
+}
+
+TEST_F(Translate, on_the_stack_one_question_serves_for_neighbours) {
+  cache_.watches().add({0x5000, 0x5008, false, true});
+  // mov [rsp+0x10], rax; mov [rsp+0x18], rax
+  Block& made =
+      block(Flavour::basic, path(kPc, {{0x48, 0x89, 0x44, 0x24, 0x10}, {0x48, 0x89, 0x44, 0x24, 0x18}}));
+  std::string code = text(made);
+  EXPECT_NE(code.find("lea rcx, [rsp+0x10]; rorx rcx, rcx, 0x06"), std::string::npos) << code;
+  EXPECT_NE(code.find("lea rcx, [rsp+0x10]; rorx rcx, rcx, 0x0C"), std::string::npos) << code;
+  EXPECT_EQ(code.find("lea rcx, [rsp+0x18]"), std::string::npos) << code;
+}
+
+TEST_F(Translate, reads_are_not_asked_about_where_only_writes_are_watched) {
+  cache_.watches().add({0x5000, 0x5008, false, true});
+  Block& made = block(Flavour::basic, path(kPc, {{0x48, 0x8B, 0x43, 0x10}})); // mov rax, [rbx+0x10]
+  EXPECT_EQ(text(made).find("rorx"), std::string::npos) << text(made);
 }
 
 TEST_F(Translate, stores_are_logged_where_that_is_wanted) {
