@@ -55,6 +55,24 @@ class Programs(guests.GuestTest):
     pass
 
 
+class Recorded(guests.GuestTest):
+    """What the engine does in its own way is the same in a replay."""
+    def check(self, name):
+        program, arguments = PROGRAMS[name]
+        argv = [harness.target(program), *arguments]
+        native = self.run_program(argv, text=False)
+        recorded = self.run_program([harness.rdb(), "record", "--checksum", "-o", "trace", "--", *argv], text=False)
+        self.assertEqual((recorded.status, recorded.out), (native.status, native.out))
+        for _ in range(3):
+            replayed = self.run_program([harness.rdb(), "replay", "trace"], text=False)
+            self.assert_same(native, replayed)
+
+
+def add_recorded():
+    for name in {"smc", "vsyscall", "computed_goto", "dlopen"} & set(PROGRAMS):
+        setattr(Recorded, f"test_{name}", lambda self, name=name: self.check(name))
+
+
 def add_tests():
     for name, (program, arguments) in PROGRAMS.items():
         for engine in guests.ENGINES:
@@ -67,6 +85,7 @@ def add_tests():
 
 
 add_tests()
+add_recorded()
 
 if __name__ == "__main__":
     harness.main()
