@@ -4,6 +4,8 @@
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/guest_command.h"
 #include "rdbtool/cli/turn_command.h"
+
+#include "rdbtool/cli/until_fail.h"
 #include "rdbtool/guest/ending.h"
 #include "rdbtool/record/session.h"
 #include "rdbtool/trace/trace_dir.h"
@@ -23,6 +25,7 @@ struct RecordOptions {
   bool checksum = false;
   bool check_pages = false;
   bool quiet = false;
+  UntilFail until_fail;
 };
 
 std::string size_text(uint64_t bytes) {
@@ -30,8 +33,15 @@ std::string size_text(uint64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
-int run_record(const record::SessionOptions& session, bool quiet) {
-  record::SessionResult result = record::record(session);
+int run_record(const record::SessionOptions& session, const UntilFail& until_fail, bool quiet) {
+  record::SessionResult result;
+  if (until_fail.wanted) {
+    std::optional<record::SessionResult> failed = record_until_fail(session, until_fail, quiet);
+    if (!failed) return 0;
+    result = *failed;
+  } else {
+    result = record::record(session);
+  }
   if (!quiet) {
     fmt::print(stderr, "rdb: recorded {} instructions, {}, {} in {} (it may hold secrets)\n",
                result.instructions, guest::describe(result.ending),
@@ -57,6 +67,7 @@ Action setup_record(CLI::App& app) {
   app.add_flag("--check-pages", options->check_pages,
                "Stop if a system call changes memory that rdb does not expect it to change (slow)");
   app.add_flag("-q,--quiet", options->quiet, "Do not say at the end where the trace is");
+  take_until_fail(app, options->until_fail);
   take_guest_command(app);
   return [options, &app] {
     GuestCommand command = guest_command(app);
@@ -69,7 +80,7 @@ Action setup_record(CLI::App& app) {
     session.directory = options->directory;
     session.checksum_interval = options->checksum ? kChecksumInterval : 0;
     session.check_pages = options->check_pages;
-    return run_record(session, options->quiet);
+    return run_record(session, options->until_fail, options->quiet);
   };
 }
 

@@ -6,6 +6,7 @@
 #include "rdbtool/guest/guest_strings.h"
 #include "rdbtool/guest/handover.h"
 #include "rdbtool/guest/host_descriptors.h"
+#include "rdbtool/guest/kernel_mask.h"
 #include "rdbtool/guest/process.h"
 #include "rdbtool/guest/raw_syscall.h"
 #include "rdbtool/guest/vfork_memory.h"
@@ -79,8 +80,7 @@ int64_t Process::sys_clone(const SystemCall& call) {
     limit("a process that shares its parent's descriptors (clone at {:#x})", regs.rip - 2);
 
   // No signal may fall between the two.
-  uint64_t all = ~kSynchronousSignals;
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&all), 0, 8);
+  block_asynchronous();
   if (current().pending) {
     outside_.called(*this, call, kNotStarted);
     return kNotStarted; // the mask is opened when the signal has been delivered
@@ -127,6 +127,7 @@ int64_t Process::sys_clone(const SystemCall& call) {
 Inherited Process::inheritance() const {
   Inherited result;
   result.known = true;
+  result.mask = mask();
   for (size_t i = 0; i < result.limits.size(); ++i)
     result.limits[i] = limits_.get(GuestLimits::kKept[i]);
   constexpr uint64_t kNotInherited = 2; // PR_MDWE_NO_INHERIT
@@ -165,10 +166,16 @@ int64_t Process::sys_execve(const SystemCall& call) {
   handover.path = name;
   handover.machine = options();
   handover.inherited = inheritance();
+  // A signal that has been received would be lost with this program; those that the kernel holds back find
+  // the next one.
+  block_asynchronous();
+  if (current().pending) return kNotStarted;
+  affinity_.unpin(current().id);
   if (vfork_parent_) vfork_parent_->hand_back(space());
   outside_.before_exec(*this, call, handover);
   int64_t result = exec_rdb(handover);
   outside_.exec_failed(*this, result);
+  set_mask(mask());
   return result;
 }
 

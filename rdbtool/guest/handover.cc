@@ -69,6 +69,7 @@ int64_t exec_rdb(const Handover& handover) {
   content["turn_seed"] = handover.machine.turns.seed;
   content["one_thread"] = handover.machine.turns.one_thread;
   const Inherited& inherited = handover.inherited;
+  content["mask"] = inherited.mask;
   content["limits"] = json::array();
   for (const rlimit& limit : inherited.limits)
     content["limits"].push_back({limit.rlim_cur, limit.rlim_max});
@@ -133,6 +134,7 @@ Handover receive_handover(int fd) {
     result.control_fd = adopt_own_descriptor(content.at("descriptors").at(2));
     Inherited& inherited = result.inherited;
     inherited.known = true;
+    inherited.mask = content.at("mask");
     for (size_t i = 0; i < inherited.limits.size(); ++i)
       inherited.limits[i] = {content.at("limits").at(i).at(0), content.at("limits").at(i).at(1)};
     inherited.deny_write_execute = content.at("deny_write_execute");

@@ -96,16 +96,22 @@ inline void in_host(void* context, Body body) {
   if (in_cache) asm volatile("wrfsbase %0" : : "r"(fs));
 }
 
-void fault_handler(int signal, siginfo_t* info, void* context) {
-  in_host(context, [&] { g_receiver->on_fault(signal, info, context); });
-}
-
-void asynchronous_handler(int signal, siginfo_t* info, void* context) {
+// A call that has not been entered yet is not: the signal comes first.
+inline void leave_syscall_window(void* context) {
   auto& pc = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-  in_host(context, [&] { g_receiver->on_asynchronous(signal, info, context); });
   if (pc >= reinterpret_cast<greg_t>(rdb_syscall_window_begin) &&
       pc <= reinterpret_cast<greg_t>(rdb_syscall_window_end))
     pc = reinterpret_cast<greg_t>(rdb_syscall_not_started);
+}
+
+void fault_handler(int signal, siginfo_t* info, void* context) {
+  in_host(context, [&] { g_receiver->on_fault(signal, info, context); });
+  if (info->si_code <= 0) leave_syscall_window(context); // sent by someone
+}
+
+void asynchronous_handler(int signal, siginfo_t* info, void* context) {
+  in_host(context, [&] { g_receiver->on_asynchronous(signal, info, context); });
+  leave_syscall_window(context);
 }
 
 void set_action(int signal, uint64_t handler, uint64_t flags, uint64_t mask) {

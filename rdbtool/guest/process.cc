@@ -7,6 +7,7 @@
 #include "rdbtool/guest/raw_syscall.h"
 #include "rdbtool/guest/vfork_memory.h"
 
+#include <bit>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -42,7 +43,7 @@ std::array<uint8_t, 16> random_bytes(uint64_t seed) {
 
 Process::Process(const ProcessOptions& options, Outside& outside)
     : Machine(options.machine), process_options_(options), outside_(outside),
-      scheduler_(options.machine.turns), futexes_(*this),
+      scheduler_(options.machine.turns, [this] { return engine().executed(); }), futexes_(*this),
       os_threads_([this](Thread& thread) { body_of_os_thread(thread); }),
       fibers_([this](Thread& thread) { body_of_fiber(thread); }), lockstep_(*this) {
   if (int error = resolve_program(options.path, options.argv, program_))
@@ -95,10 +96,12 @@ Ending Process::run() {
   }
   uint64_t inherited = 0;
   raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, 0, reinterpret_cast<int64_t>(&inherited), 8);
+  if (process_options_.inherited.known) inherited = process_options_.inherited.mask;
   install_host_signals(translator(), *this);
   live_ = true;
   for (int signal = 1; signal <= 64; ++signal)
     on_action(signal);
+  self_ = &current(); // a signal that has waited for this program comes at once
   set_mask(inherited);
   outside_.started(*this);
   if (!options().lockstep) quick_call_ = outside_.quick_call(*this);
@@ -219,6 +222,8 @@ int64_t Process::dispatch(SystemCall call, Next& next) {
   default:
     if (std::optional<Answer> answer = hidden_host_.answer(*this, call))
       return outside_.answered(*this, call, *answer);
+    if (std::optional<Answer> answer = affinity_.answer(*this, call))
+      return outside_.answered(*this, call, *answer);
     if (std::optional<Answer> answer = seccomp_.answer(*this, call))
       return outside_.answered(*this, call, *answer);
     if (std::optional<int64_t> own = internal_call(call)) {
@@ -226,6 +231,7 @@ int64_t Process::dispatch(SystemCall call, Next& next) {
     } else if (shape.call_class == CallClass::Memory) {
       result = memory_call(call);
     } else {
+      if (shape.call_class == CallClass::Refused) tell_refused(shape, a);
       return outside_.call(*this, call, shape);
     }
   }
@@ -291,6 +297,19 @@ void Process::say_once(const std::string& refused) {
               static_cast<int64_t>(line.size()));
 }
 
+void Process::tell_refused(const CallShape& shape, const SyscallArgs& arguments) {
+  const SyscallInfo& info = *shape.info;
+  // The C library tries these in every program, and knows what to do without.
+  if (info.number == SYS_rseq || info.number == SYS_clone3) return;
+  std::string name = info.name;
+  if (shape.variant != nullptr)
+    name += fmt::format(" {}", shape.variant->name);
+  else if (info.has_variants)
+    name += fmt::format(" {:#x}", arguments[info.variants->selector_arg]);
+  const char* error = strerrorname_np(shape.error);
+  say_once(fmt::format("the system call {} (the program gets {})", name, error == nullptr ? "0" : error));
+}
+
 int64_t Outside::answered(Process& process, const SystemCall&, const Answer& answer) {
   for (const Answer::Write& write : answer.writes)
     if (process.space().write(write.to, write.bytes.data(), write.bytes.size()) != write.bytes.size())
@@ -316,10 +335,14 @@ engine::Engine::InputResult Outside::instruction(Process& process, engine::Input
 }
 
 void Process::on_mask(uint64_t mask) {
-  // While a received signal waits for its delivery, no other may take its place.
-  if (!live_ || current().pending) return;
+  if (!live_) return;
+  Thread& self = current();
+  if (held_.any_of(~mask)) self.pending = true;
+  // While a received signal waits for its delivery, no other may take its place: neither one that came
+  // before, nor one that comes just now.
   uint64_t real = mask & ~kSynchronousSignals;
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&real), 0, 8);
+  const int64_t arguments[6] = {SIG_SETMASK, reinterpret_cast<int64_t>(&real), 0, 8, 0, 0};
+  interruptible_syscall(&self.pending, SYS_rt_sigprocmask, arguments);
 }
 
 void Process::on_action(int signal) {
@@ -338,6 +361,14 @@ void Process::on_asynchronous(int signal, siginfo_t* info, void* context) {
   Thread* receiver = in_one_thread() ? receiver_of(signal) : self_;
   if (receiver == nullptr) return; // the thread is on its way out
   Thread& thread = *receiver;
+  if (kSynchronousSignals >> (signal - 1) & 1) {
+    held_.add(signal, *info);
+    bool blocked = thread.mask >> (signal - 1) & 1 && !scheduler_.is_over();
+    if (blocked) return;
+    thread.pending = true;
+    if (scheduler_.is_running(thread)) engine().interrupt(context);
+    return;
+  }
   thread.received = {};
   thread.received.number = signal;
   thread.received.info = *info;
@@ -346,6 +377,45 @@ void Process::on_asynchronous(int signal, siginfo_t* info, void* context) {
   uint64_t blocked = ~kSynchronousSignals;
   std::memcpy(&static_cast<ucontext_t*>(context)->uc_sigmask, &blocked, 8);
   if (scheduler_.is_running(thread)) engine().interrupt(context);
+}
+
+namespace {
+
+size_t slot_of(uint64_t bit) {
+  return static_cast<size_t>(std::popcount(kSynchronousSignals & (bit - 1)));
+}
+
+} // namespace
+
+void HeldSignals::add(int signal, const siginfo_t& info) {
+  uint64_t bit = 1ull << (signal - 1);
+  if (held_ & bit) return;
+  PendingSignal& held = signals_[slot_of(bit)];
+  held = {};
+  held.number = signal;
+  held.info = info;
+  held_ |= bit;
+}
+
+std::optional<PendingSignal> HeldSignals::take(uint64_t open) {
+  uint64_t ready = held_ & open;
+  if (ready == 0) return std::nullopt;
+  uint64_t bit = ready & -ready;
+  PendingSignal result = signals_[slot_of(bit)];
+  held_ &= ~bit;
+  return result;
+}
+
+std::optional<PendingSignal> Process::take_pending(Thread& self) {
+  // What comes from here on sets it again.
+  self.pending = false;
+  std::optional<PendingSignal> result = held_.take(~self.mask);
+  if (!result && self.received.number != 0) {
+    result = self.received;
+    self.received.number = 0;
+  }
+  if (self.received.number != 0 || held_.any_of(~self.mask)) self.pending = true;
+  return result;
 }
 
 void Process::on_fault(int signal, siginfo_t* info, void* context) {

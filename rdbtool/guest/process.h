@@ -3,6 +3,7 @@
 // calls that have results from outside, and is told of everything that a replay will need.
 #pragma once
 
+#include "rdbtool/guest/affinity.h"
 #include "rdbtool/guest/elf_image.h"
 #include "rdbtool/guest/futex.h"
 #include "rdbtool/guest/guest_limits.h"
@@ -16,6 +17,7 @@
 #include "rdbtool/guest/seccomp_filter.h"
 
 #include <array>
+#include <atomic>
 #include <exception>
 #include <iterator>
 #include <memory>
@@ -28,6 +30,7 @@ namespace rdb::guest {
 // What a program keeps across execve and rdb holds in place of the kernel.
 struct Inherited {
   bool known = false;
+  uint64_t mask = 0; // blocked signals
   std::array<rlimit, std::size(GuestLimits::kKept)> limits = {};
   uint64_t deny_write_execute = 0;
   std::vector<std::vector<sock_filter>> filters;
@@ -40,6 +43,21 @@ struct ProcessOptions {
   MachineOptions machine;
   Inherited inherited;
   uint64_t max_instructions = UINT64_MAX;
+};
+
+// Signals that someone has sent and that have a fault's number. The kernel must never block these, so they
+// wait here until the guest lets them in: one of each number at most, as in the kernel.
+class HeldSignals {
+public:
+  // In a signal handler.
+  void add(int signal, const siginfo_t& info);
+  bool any_of(uint64_t open) const { return (held_ & open) != 0; }
+  std::optional<PendingSignal> take(uint64_t open);
+  void clear() { held_ = 0; }
+
+private:
+  std::atomic<uint64_t> held_ = 0; // like a mask
+  std::array<PendingSignal, 6> signals_;
 };
 
 class Process;
@@ -128,6 +146,7 @@ private:
   void begin_turn(Thread& self);
   void leave_turn();
   void yield();
+  bool searches_on();
   void end_process(const Ending& ending);
   [[noreturn]] void end_orphan();
   Next end_thread(const SystemCall& call);
@@ -159,6 +178,9 @@ private:
   int64_t sys_clone(const SystemCall& call);
   int64_t sys_execve(const SystemCall& call);
 
+  std::optional<PendingSignal> take_pending(Thread& self);
+  void tell_refused(const CallShape& shape, const SyscallArgs& arguments);
+
   void on_mask(uint64_t mask) override;
   void on_action(int signal) override;
   void on_fault(int signal, siginfo_t* info, void* context) override;
@@ -172,6 +194,7 @@ private:
   Image image_;
   StackImage stack_;
   GuestLimits limits_;
+  Affinity affinity_;
   HiddenHost hidden_host_;
   SeccompFilters seccomp_;
   std::set<std::string> said_;
@@ -184,12 +207,14 @@ private:
   Fibers fibers_;
   Lockstep lockstep_;
   uint64_t turn_end_ = 0;
+  uint64_t search_left_ = 0; // instructions that the turn may last longer
   uint64_t fiber_count_ = 0;
   bool orphan_ = false;        // the OS thread of main() is not here
   int leader_status_ = 0;      // of the first thread's own exit
   std::exception_ptr failure_; // of rdb, in any of the OS threads
   std::atomic<uint32_t> over_ = 0;
   static thread_local Thread* self_; // the guest thread of this OS thread
+  static thread_local HeldSignals held_;
 };
 
 } // namespace rdb::guest

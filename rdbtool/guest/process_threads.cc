@@ -2,8 +2,10 @@
 // The threads of a live process. Each runs the same loop in an OS thread of its own, while it has the baton;
 // it gives the baton away when its turn is over, and around every call that may block.
 #include "rdbtool/base/error.h"
+#include "rdbtool/guest/kernel_mask.h"
 #include "rdbtool/guest/process.h"
 #include "rdbtool/guest/raw_syscall.h"
+#include "rdbtool/guest/shared_access.h"
 #include "rdbtool/guest/vfork_memory.h"
 
 #include <algorithm>
@@ -22,15 +24,33 @@
 namespace rdb::guest {
 
 thread_local Thread* Process::self_ = nullptr;
+constinit thread_local HeldSignals Process::held_;
 
 void Process::begin_turn(Thread& self) {
   if (&self != loaded()) load(self);
+  if (threads().size() == 1) affinity_.unpin(self.id);
   translator().adopt_host_thread();
+  // For handlers that come before the engine has noted it: the one there is of the thread before.
+  asm volatile("rdfsbase %0" : "=r"(translator().state().host_fs));
   if (in_one_thread() && threads().size() > 1) {
     self_ = &self;
-    on_mask(self.pending ? ~0ull : self.mask);
+    if (self.pending)
+      block_asynchronous();
+    else
+      on_mask(self.mask);
   }
   turn_end_ = engine().executed() + scheduler_.turn_length();
+  search_left_ = scheduler_.search_length();
+}
+
+// The turn is over, but may last one instruction more in search of a place where the end of it matters.
+bool Process::searches_on() {
+  if (search_left_ == 0) return false;
+  --search_left_;
+  if (!touches_shared_memory(registers(), space())) return true;
+  // Before the access, or after.
+  search_left_ = 0;
+  return scheduler_.choose(2) == 1;
 }
 
 void Process::leave_turn() {
@@ -71,8 +91,7 @@ void Process::run_thread(Thread& self) {
     raw_syscall(SYS_futex, reinterpret_cast<int64_t>(&over_), FUTEX_WAIT_PRIVATE, 0);
   os_threads_.join_all();
   // Nothing comes in any more: nobody is left to take it.
-  uint64_t all = ~kSynchronousSignals;
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&all), 0, 8);
+  block_asynchronous();
 }
 
 void Process::body_of_fiber(Thread& self) {
@@ -118,9 +137,7 @@ Process::Next Process::run_turns(Thread& self) {
         continue;
       }
       self.delayed = false;
-      PendingSignal signal = self.received;
-      self.pending = false;
-      next = give(signal);
+      if (std::optional<PendingSignal> signal = take_pending(self)) next = give(*signal);
       if (next == Next::go_on) set_mask(mask()); // opens the kernel's mask again where no handler was entered
       continue;
     }
@@ -129,17 +146,19 @@ Process::Next Process::run_turns(Thread& self) {
       end_process({Ending::Kind::stopped, 0});
       return Next::ended;
     }
-    if (executed >= turn_end_) {
+    bool searching = false;
+    if (executed >= turn_end_ || scheduler_.cut_short()) {
       if (in_one_thread()) scheduler_.stir_waiters();
-      if (scheduler_.others_ready()) {
+      if (!scheduler_.others_ready()) {
+        turn_end_ = executed + scheduler_.turn_length();
+      } else if (searching = searches_on(); !searching) {
         yield();
         continue;
       }
-      turn_end_ = executed + scheduler_.turn_length();
     }
     uint64_t limit = process_options_.max_instructions - executed;
     bool alone = threads().size() == 1 && !scheduler_.options().chaos;
-    if (!alone) limit = std::min(limit, turn_end_ - executed);
+    if (!alone) limit = std::min(limit, searching ? 1 : turn_end_ - executed);
     // A signal may find one thread in a quick call only, whoever waits must let the others run, and filters
     // see every call.
     engine().set_quick_call(alone && !seccomp_.active() ? quick_call_ : engine::QuickCall{});
@@ -193,11 +212,14 @@ int64_t Process::start_thread(const SystemCall& call) {
   constexpr uint64_t kShared = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND;
   if ((a[0] & kShared) != kShared)
     limit("a thread that does not share memory, files and signal actions (clone flags {:#x})", a[0]);
+  if (!in_one_thread()) affinity_.pin(current().id);
+  if (threads().size() == 1) scheduler_.begin_chaos();
   int64_t number =
       in_one_thread() ? identity().pid + static_cast<int64_t>(++fiber_count_) : os_threads_.create();
   if (number < 0) return number;
   Thread& created = add_thread(std::make_unique<Thread>(ThreadId(static_cast<int32_t>(number))));
   created.mask = mask();
+  affinity_.inherit(created.id, current().id);
   created.registers.gpr[engine::RAX] = 0;
   if (a[1] != 0) created.registers.gpr[engine::RSP] = a[1];
   if (a[0] & CLONE_SETTLS) created.registers.fs_base = a[4];
@@ -230,12 +252,12 @@ Process::Next Process::end_thread(const SystemCall& call) {
   outside_.turn_ended(*this);
   // From here on nothing comes in for this thread. A signal that it has taken in place of the process goes
   // back to the process.
-  uint64_t all = ~kSynchronousSignals;
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&all), 0, 8);
-  if (self.pending && self.received.info.si_code != SI_TKILL)
+  block_asynchronous();
+  if (self.received.number != 0 && self.received.info.si_code != SI_TKILL)
     raw_syscall(SYS_kill, getpid(), self.received.number);
   self_ = nullptr;
   OsThreads::finishing();
+  affinity_.forget(self.id);
   fibers_.forget(self);
   remove_thread(self);
   scheduler_.release();
@@ -244,6 +266,8 @@ Process::Next Process::end_thread(const SystemCall& call) {
 
 void Process::after_fork_in_child() {
   Thread& self = current();
+  affinity_.after_fork(self.id);
+  held_.clear();
   keep_only_current(ThreadId(getpid()));
   scheduler_.reset(self);
   futexes_.clear();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/guest/scheduler.h"
 
+#include "rdbtool/guest/chaos.h"
 #include "rdbtool/guest/host_signals.h"
 #include "rdbtool/guest/raw_syscall.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <linux/futex.h>
@@ -23,36 +25,38 @@ int64_t address_of(std::atomic<uint32_t>& word) {
 
 } // namespace
 
-Scheduler::Scheduler(const TurnOptions& options) : options_(options), random_(options.seed) {}
+Scheduler::Scheduler(const TurnOptions& options, std::function<uint64_t()> clock)
+    : options_(options), clock_(std::move(clock)), chaos_(std::make_unique<Chaos>(options.seed)) {}
 
-uint64_t Scheduler::random() {
-  random_ += 0x9E3779B97F4A7C15ull;
-  uint64_t z = random_;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-  return z ^ (z >> 31);
-}
+Scheduler::~Scheduler() = default;
 
 uint64_t Scheduler::turn_length() {
-  if (!options_.chaos) return options_.one_thread ? 1 + random() % (2 * options_.chunk) : options_.chunk;
-  // Of every order of magnitude: races hide in short stretches as well as in long ones.
-  uint64_t largest = 1ull << random() % 18;
-  return 1 + random() % largest;
+  std::lock_guard guard(mutex_);
+  if (options_.chaos) return chaos_->turn_length(clock_());
+  return options_.one_thread ? 1 + chaos_->random() % (2 * options_.chunk) : options_.chunk;
+}
+
+uint64_t Scheduler::search_length() {
+  if (!options_.chaos) return 0;
+  std::lock_guard guard(mutex_);
+  return chaos_->search_length();
+}
+
+void Scheduler::begin_chaos() {
+  std::lock_guard guard(mutex_);
+  chaos_->begin();
 }
 
 size_t Scheduler::choose(size_t count) {
-  return options_.chaos && count > 1 ? random() % count : 0;
+  if (!options_.chaos || count < 2) return 0;
+  std::lock_guard guard(mutex_);
+  return chaos_->random() % count;
 }
 
 uint64_t Scheduler::signal_delay() {
-  return options_.chaos ? random() % (1ull << random() % 14) : 0;
-}
-
-// Now and then some threads are left behind for a while: what they were about to do comes late.
-void Scheduler::shuffle_priorities() {
-  if (turns_to_shuffle_-- != 0) return;
-  turns_to_shuffle_ = random() % 64;
-  ++epoch_;
+  if (!options_.chaos) return 0;
+  std::lock_guard guard(mutex_);
+  return chaos_->random() % (1ull << chaos_->random() % 14);
 }
 
 void Scheduler::grant(Thread& thread) {
@@ -72,29 +76,10 @@ void Scheduler::consume_grant(Thread& self) {
   self.grant.compare_exchange_strong(granted, kWaiting);
 }
 
-size_t Scheduler::choose_by_priority() {
-  shuffle_priorities();
-  // A thread's priority follows from its number and the epoch, so that it needs no memory.
-  std::vector<size_t> best;
-  bool favoured = false;
-  for (size_t i = 0; i < ready_.size(); ++i) {
-    bool high = is_favoured(*ready_[i]);
-    if (high && !favoured) best.clear();
-    favoured |= high;
-    if (high == favoured) best.push_back(i);
-  }
-  return best[choose(best.size())];
-}
-
-bool Scheduler::is_favoured(const Thread& thread) const {
-  uint64_t x = (epoch_ * 0x9E3779B97F4A7C15ull) ^ (options_.seed + thread.order * 0xD1342543DE82EF95ull);
-  x = (x ^ (x >> 32)) * 0xD6E8FEB86659FD93ull;
-  return (x >> 61) != 0; // seven of eight
-}
-
 Thread* Scheduler::take_next() {
+  cut_short_ = false;
   if (ready_.empty()) return nullptr;
-  size_t index = options_.chaos ? choose_by_priority() : 0;
+  size_t index = options_.chaos ? chaos_->choose(ready_, clock_()) : 0;
   Thread* next = ready_[index];
   ready_.erase(ready_.begin() + static_cast<ptrdiff_t>(index));
   ready_count_ = ready_.size();
@@ -104,16 +89,25 @@ Thread* Scheduler::take_next() {
 
 void Scheduler::make_ready(Thread& thread) {
   std::lock_guard guard(mutex_);
-  if (running_ == nullptr)
+  Thread* running = running_;
+  if (running == nullptr) {
     grant(thread);
-  else
-    enqueue(thread);
+    return;
+  }
+  enqueue(thread);
+  if (options_.chaos && chaos_->comes_first(thread, *running)) cut_short_ = true;
 }
 
 void Scheduler::enqueue(Thread& thread) {
   if (thread.queued || running_ == &thread) return;
   thread.queued = true;
   ready_.push_back(&thread);
+  ready_count_ = ready_.size();
+}
+
+void Scheduler::enqueue_self(Thread& self) {
+  self.queued = true;
+  ready_.push_back(&self);
   ready_count_ = ready_.size();
 }
 
@@ -129,11 +123,14 @@ void Scheduler::release() {
 void Scheduler::pass(Thread& self) {
   {
     std::lock_guard guard(mutex_);
+    if (options_.chaos && !cut_short_ && !self.trying) chaos_->turn_over(self, ready_, clock_());
+    if (ready_.empty()) return;
+    // In chaos the next turn may be its own again.
+    bool stands_in_line = options_.chaos && !self.trying;
+    if (stands_in_line) enqueue_self(self);
     Thread* next = take_next();
-    if (next == nullptr) return;
-    self.queued = true;
-    ready_.push_back(&self);
-    ready_count_ = ready_.size();
+    if (next == &self) return;
+    if (!stands_in_line) enqueue_self(self);
     grant(*next);
   }
   sleep(self);

@@ -12,6 +12,7 @@
 #include <ctime>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -21,9 +22,13 @@ namespace rdb::guest {
 // Thrown out of whatever a thread does when the process ends around it.
 struct ProcessOver {};
 
+class Chaos;
+
 class Scheduler {
 public:
-  explicit Scheduler(const TurnOptions& options);
+  // `clock` counts executed instructions.
+  Scheduler(const TurnOptions& options, std::function<uint64_t()> clock);
+  ~Scheduler();
 
   // The thread may have the baton. By the thread that holds it, or before any does.
   void make_ready(Thread& thread);
@@ -53,6 +58,11 @@ public:
 
   // How long a turn shall be, and which of `count` comes first.
   uint64_t turn_length();
+  // In a chaotic run: how much longer it may be to end at a place where that matters.
+  uint64_t search_length();
+  void begin_chaos();
+  // In a chaotic run someone who has become ready may come first at once.
+  bool cut_short() const { return cut_short_.load(std::memory_order_relaxed); }
   size_t choose(size_t count);
   // In a chaotic run a signal may come later than it could, by this many instructions.
   uint64_t signal_delay();
@@ -71,17 +81,13 @@ public:
 private:
   void grant(Thread& thread);
   void enqueue(Thread& thread);
+  void enqueue_self(Thread& self);
   void sleep(Thread& self);
   void consume_grant(Thread& self);
   Thread* take_next();
   Woken wait_in_fiber(Thread& self, clockid_t clock, const std::optional<timespec>& deadline);
   void switch_away(Thread& self);
   void idle();
-  void shuffle_priorities();
-  size_t choose_by_priority();
-  bool is_favoured(const Thread& thread) const;
-  uint64_t random();
-
   TurnOptions options_;
   Fibers* fibers_ = nullptr;
   std::function<void()> on_idle_;
@@ -91,9 +97,9 @@ private:
   std::atomic<size_t> ready_count_ = 0;
   std::atomic<Thread*> running_ = nullptr;
   std::atomic<bool> over_ = false;
-  uint64_t random_;
-  uint64_t turns_to_shuffle_ = 0;
-  uint64_t epoch_ = 0; // of priorities
+  std::atomic<bool> cut_short_ = false;
+  std::function<uint64_t()> clock_;
+  std::unique_ptr<Chaos> chaos_; // under mutex_, but for what the holder of the baton draws
 };
 
 } // namespace rdb::guest

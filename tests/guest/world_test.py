@@ -8,7 +8,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
-TARGETS = ["children", "hidden", "seccomp", "signals"]
+TARGETS = ["affinity", "children", "hidden", "seccomp", "sent_faults", "signals"]
 
 
 class World(harness.TestCase):
@@ -29,6 +29,19 @@ class World(harness.TestCase):
                 live = self.run_program([harness.rdb(), "run", harness.target("world_" + name)])
                 self.assertEqual(live.out, native.out)
                 self.assertEqual(live.status, native.status)
+
+    def test_no_signal_is_lost_around_execve(self):
+        for words in ([], [harness.rdb(), "run"], [harness.rdb(), "record", "-q", "-o", self.path("trace")]):
+            result = self.run_program([*words, harness.target("world_exec_signal")])
+            self.assertEqual(result.out, "rounds 30\nboth or one yes\nlost 0\n", f"\n{result}")
+
+    def test_a_refused_call_is_named_once(self):
+        for command in ("run", "record"):
+            result = self.run_program([harness.rdb(), command, harness.target("world_refused")])
+            self.assertEqual(result.out, "io_uring_setup ENOSYS 3 times\nuserfaultfd ENOSYS\n", f"\n{result}")
+            for name in ("io_uring_setup", "userfaultfd"):
+                line = f"rdb: not supported: the system call {name} (the program gets ENOSYS)\n"
+                self.assertEqual(result.err.count(line), 1, f"\n{result}")
 
     def test_recorded_and_replayed(self):
         for name in TARGETS:

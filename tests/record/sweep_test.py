@@ -12,7 +12,8 @@ import sweep  # takes --full from the arguments
 
 DEFAULT = ["ls", "sort", "sed", "grep", "perl", "python3", "sqlite3_file", "cc1", "git_log", "openssl_sign", "xz", "tar_create",
            "bash", "find", "cp", "dd"]
-PYTHON_TESTS = ["test_json", "test_re", "test_struct", "test_zlib", "test_math", "test_time"]
+PYTHON_TESTS = ["test_json", "test_re", "test_struct", "test_zlib", "test_math", "test_time", "test_threading", "test_queue",
+                "test_subprocess", "test_signal", "test_socket"]
 PYTHON_DEFAULT = ["test_zlib"]
 
 

@@ -5,3 +5,7 @@ foreach(name futex lifetime locks race signals)
 endforeach()
 rdb_target_program(thr_locks_static thr_locks.c FLAGS -O1 -g -static LIBS pthread)
 rdb_target_program(thr_cpp thr_cpp.cc FLAGS -O1 -g -std=c++20 LIBS pthread)
+# Five classic races that plain runs almost never show. Each exits with 1 when it happens.
+foreach(name aba double_checked lost_update missed_wakeup order)
+  rdb_target_program(race_${name} race_${name}.c FLAGS -O1 -g LIBS pthread)
+endforeach()

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Who runs next, and for how long, in a run that looks for rare interleavings. Everything follows from the
+// seed. Races hide in two ways: in windows of a few instructions that another thread must fall into (short
+// turns, after which a thread often rests for a while, find those), and behind thousands of instructions that
+// one thread must do before another does its next few (fixed priorities, which change at a few random places,
+// find those). A seed picks the way. Turns may last a little longer, up to a place where a switch can matter.
+#pragma once
+
+#include "rdbtool/guest/thread.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace rdb::guest {
+
+class Chaos {
+public:
+  explicit Chaos(uint64_t seed);
+
+  // The next number of the sequence. Runs that are not chaotic draw from it too.
+  uint64_t random();
+
+  // The first thread has company: what came before shall not matter to what comes.
+  void begin();
+
+  // Times are counts of executed instructions.
+  uint64_t turn_length(uint64_t now);
+  // How many instructions longer a turn may last, in search of a better place to end.
+  uint64_t search_length();
+  // The thread's turn is over by its length, and these wait for theirs.
+  void turn_over(const Thread& thread, const std::deque<Thread*>& ready, uint64_t now);
+  // `thread` may run from now on: whether it shall come before the running one at once.
+  bool comes_first(const Thread& thread, const Thread& running);
+  // Index of the one that runs next.
+  size_t choose(const std::deque<Thread*>& ready, uint64_t now);
+
+private:
+  enum class Manner : uint8_t { rests, priorities };
+
+  // What a thread has been dealt.
+  struct Lot {
+    uint64_t priority;
+    uint64_t rests_until = 0;
+  };
+
+  uint64_t log_uniform(uint64_t longest_bits);
+  Lot& lot_of(const Thread& thread);
+
+  uint64_t seed_;
+  uint64_t random_;
+  Manner manner_;
+  uint64_t longest_turn_bits_;
+  uint64_t turns_per_rest_;
+  uint64_t longest_rest_bits_;
+  bool searches_;
+  uint64_t lowest_priority_ = UINT64_MAX / 2;
+  std::vector<Lot> lots_; // by Thread::order
+  uint64_t begin_ = 0;    // when the first turn was drawn
+  bool begun_ = false;
+};
+
+} // namespace rdb::guest
