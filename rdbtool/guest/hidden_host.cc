@@ -119,9 +119,10 @@ std::optional<Answer> HiddenHost::answer(Process& process, SystemCall& call) {
   }
   if (std::any_of(a.begin(), a.end(), [](uint64_t v) { return is_own_descriptor(static_cast<int>(v)); })) {
     const SyscallInfo* info = find_syscall(static_cast<uint64_t>(call.number));
-    for (unsigned i = 0; info != nullptr && i < info->arg_count; ++i)
-      if (info->args[i].kind == ArgKind::Fd && is_own_descriptor(static_cast<int>(a[i])))
-        return Answer{-EBADF, {}};
+    for (unsigned i = 0; info != nullptr && i < info->arg_count; ++i) {
+      bool descriptor = info->args[i].kind == ArgKind::Fd || info->args[i].kind == ArgKind::DirFd;
+      if (descriptor && is_own_descriptor(static_cast<int>(a[i]))) return Answer{-EBADF, {}};
+    }
   }
   switch (call.number) {
   case SYS_close_range: {

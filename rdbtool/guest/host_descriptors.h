@@ -3,6 +3,8 @@
 // numbers above those that programs use; the guest's calls find nothing open there.
 #pragma once
 
+#include <cstdint>
+
 namespace rdb::guest {
 
 // Moves a descriptor up into the host's range and closes the low one. The descriptor itself if there is no
@@ -16,6 +18,8 @@ void close_own_descriptor(int fd);
 // the first call.
 int own_error_stream();
 
+// Descriptors below this are never the host's.
+inline constexpr uint64_t kNeverOwn = 64;
 bool is_own_descriptor(int fd);
 // The next one at or after `fd`, -1 if there is none.
 int next_own_descriptor(int fd);

@@ -2,6 +2,7 @@
 // Compiled for general registers alone and without stack protector: FS and the vectors are the guest's.
 #include "rdbtool/guest/quick_call.h"
 
+#include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/guest/host_signals.h"
 #include "rdbtool/guest/process.h"
 
@@ -35,11 +36,28 @@ constexpr bool is_plain(uint64_t number) {
   }
 }
 
+// Of those: whether the first argument is no descriptor.
+constexpr bool is_about_none(uint64_t number) {
+  switch (number) {
+  case SYS_poll:
+  case SYS_clock_gettime:
+  case SYS_gettimeofday:
+  case SYS_getrandom:
+  case SYS_getuid:
+  case SYS_geteuid:
+    return true;
+  default:
+    return false;
+  }
+}
+
 bool perform(void* context, engine::Registers& regs, uint64_t) {
   Process& process = *static_cast<Process*>(context);
   uint64_t number = regs.gpr[engine::RAX];
   // A guest's filter judges every call.
   if (!is_plain(number) || process.seccomp().active()) return false;
+  // The host's descriptors do not exist for the guest: the long way says so.
+  if (!is_about_none(number) && regs.gpr[engine::RDI] >= kNeverOwn) return false;
   const engine::Gpr order[6] = {engine::RDI, engine::RSI, engine::RDX, engine::R10, engine::R8, engine::R9};
   int64_t arguments[6];
   for (int i = 0; i < 6; ++i)

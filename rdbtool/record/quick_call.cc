@@ -5,6 +5,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/hash.h"
+#include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/guest/host_signals.h"
 #include "rdbtool/guest/raw_syscall.h"
 #include "rdbtool/guest/state_hash.h"
@@ -67,6 +68,8 @@ bool perform(void* context, engine::Registers& regs, uint64_t executed) {
       static_cast<int64_t>(regs.gpr[engine::RDI]), static_cast<int64_t>(regs.gpr[engine::RSI]),
       static_cast<int64_t>(regs.gpr[engine::RDX]), static_cast<int64_t>(regs.gpr[engine::R10]),
       static_cast<int64_t>(regs.gpr[engine::R8]),  static_cast<int64_t>(regs.gpr[engine::R9])};
+  // The host's descriptors do not exist for the guest: the long way says so.
+  if (number != SYS_clock_gettime && regs.gpr[engine::RDI] >= guest::kNeverOwn) return false;
   auto address = static_cast<uint64_t>(arguments[rule.argument]);
 
   trace::SyscallInput input;

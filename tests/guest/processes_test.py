@@ -48,6 +48,13 @@ LONG = [
     ("git", GIT),
     ("gcc", MAKE),
     ("python3", PYTHON),
+    ("pigz", "seq 200000 | pigz -p 2 | pigz -dc | tail -1"),
+    ("xz", "seq 200000 | xz -T2 --block-size=100000 | xz -T2 -dc | tail -1"),
+    ("zstd", "seq 300000 | zstd -q -T2 | zstd -qdc | tail -1"),
+    ("sort", "seq 200000 | sort --parallel=2 -rn | head -1; seq 1000 | shuf --random-source=/bin/ls | sort --parallel=2 -n | tail -1"),
+    ("clang-22", 'printf "int main(){return 3;}\n" > a.c; clang-22 -O2 a.c -o a; ./a; echo $?'),
+    ("make", r'printf "all: a b c\n%%: ; @echo $@ > $@\n" > Makefile; make -s -j2 all; cat a b c'),
+    ("gdb", "gdb -q -nx -batch -ex 'print 6*7' -ex 'info line main' /bin/true"),
     ("tclsh", 'echo "puts [exec echo tcl]" | tclsh'),
     ("script", 'script -qc "echo tty" /dev/null'),
     ("tmux", 'tmux -L rdbt -f /dev/null new-session -d "sleep 5"; tmux -L rdbt list-sessions -F "#{session_windows}"; '
@@ -93,6 +100,16 @@ class Processes(harness.TestCase):
 
     def test_git_and_make(self):
         self.check(LONG[:2], record=False)
+
+    @unittest.skipUnless(FULL, "long")
+    def test_pythons_own_tests(self):
+        for name in ("test_threading", "test_signal", "test_subprocess", "test_os", "test_queue"):
+            with self.subTest(name):
+                result = self.run_program([harness.rdb(), "run", "/usr/bin/python3", "-m", "unittest", "-q", f"test.{name}"],
+                                          timeout=1500)
+                if "No module named 'test." in result.err:
+                    self.skipTest("Python's test suite is not installed: scripts/deps --full")
+                self.assertEqual(result.status, 0, f"\n{result}")
 
     @unittest.skipUnless(FULL, "long")
     def test_all_recorded(self):

@@ -4,13 +4,18 @@ import hashlib
 import os
 import re
 import sys
+import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
+FULL = "--full" in sys.argv
+if FULL:
+    sys.argv.remove("--full")
+
 # Guests of tests/targets whose output does not depend on the schedule, with their cases.
 CASES = [
-    ["thr_locks"], ["thr_locks_static"], ["thr_futex"], ["thr_cpp"],
+    ["thr_locks"], ["thr_locks_static"], ["thr_futex"], ["thr_cpp"], ["thr_openmp"],
     *(["thr_lifetime", case] for case in ("many", "detached", "chain", "return", "exit_in_thread", "main_first",
                                           "raw_exit", "crash", "exec", "fork", "cancel")),
     *(["thr_signals", case] for case in ("directed", "restarted", "waited", "masked", "storm")),
@@ -47,6 +52,11 @@ class Threads(harness.TestCase):
 
     def test_guests(self):
         self.check_guests()
+
+    @unittest.skipUnless(FULL, "long")
+    def test_guests_fifty_times(self):
+        for _ in range(50):
+            self.check_guests()
 
     def test_guests_with_short_turns(self):
         self.check_guests("--chunk", "777")

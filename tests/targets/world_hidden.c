@@ -175,6 +175,13 @@ int main(int argc, char** argv) {
   for (int fd = 3; fd < 600; ++fd)
     copies += fcntl(fd, F_GETFD) >= 0;
   printf("open %d\n", copies);
+  int seen = 0;
+  for (int fd = 3; fd < 10000; ++fd) {
+    struct stat info;
+    char byte;
+    seen += fstat(fd, &info) == 0 || lseek(fd, 0, SEEK_CUR) >= 0 || read(fd, &byte, 0) == 0 || errno != EBADF;
+  }
+  printf("seen %d\n", seen);
 
   struct rlimit limit = {1 << 30, 1 << 30};
   printf("address space: %d\n", setrlimit(RLIMIT_AS, &limit));
