@@ -29,6 +29,9 @@ ROWS = [
     Row("dd bs=16", ["/usr/bin/dd", "if={data}/text", "of=/dev/null", "bs=16", "count=500000", "status=none"],
         must="run 1.4, record 1.8, replay 0.5", aim="run 1.1, record 1.4, replay 0.3"),
     Row("sort", ["/usr/bin/sort", "--parallel=1", "-S", "200M", "{data}/lines"], must="run 1.9", aim="run 1.4"),
+    # Threads take turns: the wall time of these is that of one CPU.
+    Row("pigz -p 2", ["/usr/bin/pigz", "-p", "2", "-9", "-c", "{data}/text", "{data}/lines"], must=1.3),
+    Row("sort --parallel=2", ["/usr/bin/sort", "--parallel=2", "-S", "200M", "{data}/lines"], must=1.3),
     Row("true", ["/usr/bin/true"], repeat=20, aim="run +15 ms", startup=True),
     Row("python3 -c pass", ["/usr/bin/python3", "-c", "pass"], repeat=5, aim="run 4.0", startup=True),
 ]
