@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Recordings of C++ programs, of libraries that are loaded late, and of large programs from elsewhere."""
 import os
+import shutil
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -92,6 +93,27 @@ class OptimisedCpp(Cpp):
         self.assertIn("Value returned is", out[3])
         self.assertIn("largest<int>", out[4])
         self.assertIn("{3, 9, 4, 30}", out[5])
+
+
+class ChangedProgram(ServedTestCase):
+    answers = RecordingTestCase.answers
+
+    def test_the_recorded_copy_is_shown(self):
+        shutil.copy(harness.target("gdb_cpp"), self.path("prog"))
+        self.rdb("record", "--", self.path("prog"), harness.target("gdb_plugin.so"), status=13)
+        os.unlink(self.path("prog"))
+        shutil.copy(harness.target("gdb_steps"), self.path("prog"))
+        out = self.answers("set breakpoint pending on", "break Square::area", "continue", "up", "print ages",
+                           "tbreak gdb_plugin.c:7", "continue", "print uses", "catch throw", "reverse-continue", "bt",
+                           "info sharedlibrary")
+        self.assertIn("Square::area (this=0x", out[2])
+        self.assertIn('{["ann"] = 30, ["bob"] = 20}', out[4])
+        self.assertIn("scale (by=39)", out[6])
+        self.assertIn("= 41", out[7])
+        self.assertIn("exception thrown", out[9])
+        self.assertIn("descend (left=3)", out[10])
+        self.assertIn("/root/", out[11])
+        self.assertNotIn("Traceback", "".join(out))
 
 
 class Python(ServedTestCase):

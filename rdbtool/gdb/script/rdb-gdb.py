@@ -6,6 +6,7 @@ where to go, and then lets gdb make a step, which the server answers from there.
 import json
 import os
 import re
+import sys
 
 import gdb
 
@@ -442,6 +443,11 @@ def load_printers(event):
     real = "/usr/share/gdb/auto-load" + os.path.realpath(name[len(root):]) + "-gdb.py"
     for path in (script, real):
         if os.path.exists(path):
+            # Where a library's script finds its modules it works out from the library's path.
+            with open(path, encoding="utf-8") as text:
+                found = re.search(r"^pythondir *= *'([^']+)'", text.read(), re.MULTILINE)
+            if found and found[1] not in sys.path:
+                sys.path.insert(0, found[1])
             gdb.execute("source " + path)
             return
 
