@@ -17,17 +17,8 @@ namespace {
 
 using Row = std::array<std::string, 5>;
 
-// Another program of the same process follows.
-bool goes_on(const trace::TraceReader& trace, const trace::ProcessInfo& process) {
-  return std::any_of(trace.processes().begin(), trace.processes().end(),
-                     [&](const trace::ProcessInfo& other) {
-                       return other.origin == trace::ProcessOrigin::kExeced && other.parent == process.name &&
-                              other.pid == process.pid;
-                     });
-}
-
 std::string ending_of(const trace::TraceReader& trace, const trace::ProcessInfo& process) {
-  if (goes_on(trace, process)) return "exec";
+  if (trace::goes_on(trace, process)) return "exec";
   auto exit = trace::exit_of(trace, process);
   if (!exit) return "cut off";
   using Kind = guest::Ending::Kind;

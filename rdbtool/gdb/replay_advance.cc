@@ -217,10 +217,6 @@ Advanced ReplayAgent::advance(const Advance& request) {
       touched = pending_input_touches(stops);
       apply_pending();
     } else if (ended_) {
-      if (replayer_.ending()) {
-        bool exited = replayer_.ending()->kind == guest::Ending::Kind::exited;
-        reply.ending = {exited ? Ending::Kind::exited : Ending::Kind::signalled, replayer_.ending()->value};
-      }
       return finish(Advanced::Kind::end);
     } else {
       // An instruction comes next.

@@ -151,7 +151,6 @@ void put(Message& message, const Advanced& reply) {
   message.put(reply.input_pending);
   message.put(reply.thread);
   message.put(std::string_view(reply.output));
-  message.put(reply.ending);
 }
 
 Advanced get_advanced(Message& message) {
@@ -171,7 +170,6 @@ Advanced get_advanced(Message& message) {
   reply.input_pending = message.get<bool>();
   reply.thread = message.get<ThreadId>();
   reply.output = message.get_text();
-  reply.ending = message.get<Ending>();
   return reply;
 }
 

@@ -95,7 +95,6 @@ struct Advanced {
   bool input_pending = false;
   ThreadId thread;
   std::string output;
-  Ending ending; // at the end
 };
 
 void put(Message& message, const Advance& request);

@@ -101,6 +101,7 @@ void ReplayTarget::start_first_process(const AddObservers& observers) {
 }
 
 Ending ReplayTarget::ending() {
+  if (trace::goes_on(trace_, process_)) return {Ending::Kind::replaced, 0};
   auto exit = trace::exit_of(trace_, process_);
   if (!exit) return {};
   return {exit->by_signal ? Ending::Kind::signalled : Ending::Kind::exited, exit->status};

@@ -12,6 +12,8 @@ std::string describe(const Ending& ending) {
     return "the program exited with status " + std::to_string(ending.value);
   case Ending::Kind::signalled:
     return "signal " + std::to_string(ending.value) + " ended the program";
+  case Ending::Kind::replaced:
+    return "another program took its place; rdb ps lists it";
   case Ending::Kind::cut:
     break;
   }

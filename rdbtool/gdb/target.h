@@ -145,7 +145,8 @@ struct Stop {
 
 // How the recorded program ended.
 struct Ending {
-  enum class Kind : uint8_t { exited, signalled, cut } kind = Kind::cut;
+  // Replaced: the process went on with another program.
+  enum class Kind : uint8_t { exited, signalled, replaced, cut } kind = Kind::cut;
   int value = 0; // exit status or signal
 };
 std::string describe(const Ending& ending);

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/trace/process_exit.h"
 
+#include <algorithm>
+
 namespace rdb::trace {
+
+bool goes_on(const TraceReader& trace, const ProcessInfo& process) {
+  return std::ranges::any_of(trace.processes(), [&](const ProcessInfo& other) {
+    return other.origin == ProcessOrigin::kExeced && other.parent == process.name && other.pid == process.pid;
+  });
+}
 
 std::optional<ExitInput> exit_of(const TraceReader& trace, const ProcessInfo& process) {
   InputReader inputs = trace.inputs(process);

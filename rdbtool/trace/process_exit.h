@@ -8,7 +8,10 @@
 
 namespace rdb::trace {
 
-// Nothing if its log was cut off, or if another program took its place.
+// Whether another program of the same process follows.
+bool goes_on(const TraceReader& trace, const ProcessInfo& process);
+
+// Nothing if its log was cut off.
 std::optional<ExitInput> exit_of(const TraceReader& trace, const ProcessInfo& process);
 
 } // namespace rdb::trace

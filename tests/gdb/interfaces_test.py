@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from remote import GDB, RecordingTestCase, Remote, Terminal, harness
+from remote import GDB, RecordingTestCase, Remote, ServedTestCase, Terminal, harness
 
 
 class MachineInterface(RecordingTestCase):
@@ -198,6 +198,21 @@ class ProcessTree(RecordingTestCase):
         result = self.rdb("gdb", "-p", "nobody")
         self.assertEqual(result.status, 2, result)
         self.assertIn("holds no process nobody; rdb ps lists them", result.err)
+
+
+class ReplacedProgram(ServedTestCase):
+    answers = RecordingTestCase.answers
+
+    def test_both_programs_of_a_process(self):
+        self.rdb("record", "--", "/bin/sh", "-c", f"exec {harness.target('gdb_steps')}", status=7)
+        names = [line.split()[0] for line in self.rdb("ps", status=0).out.splitlines()[1:]]
+        self.assertEqual(names[1], names[0] + ".2")
+        out = self.answers("when-end", "continue")
+        self.assertIn("another program took its place; rdb ps lists it", out[0])
+        self.assertIn("another program took its place; rdb ps lists it", out[1])
+        out = self.answers("break add", "continue", "when-end", options=("-p", names[1]))
+        self.assertIn("add (a=0, b=0)", out[1])
+        self.assertIn("exited with status 7", out[2])
 
 
 class Snapshots(RecordingTestCase):
