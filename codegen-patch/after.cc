@@ -4,8 +4,10 @@
 // given a record of its own right at the label; all other records go.
 #include "codegen-patch/debug_names.h"
 #include "codegen-patch/placement.h"
+#include "codegen-patch/reach.h"
 #include "codegen-patch/records.h"
 
+#include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/CFG.h"
@@ -135,6 +137,12 @@ std::optional<descriptors::Part> constant_part(const DbgVariableRecord& record, 
 
 namespace {
 
+// Is the variable's value, or address, the one value that the record names?
+bool is_plain(const DbgVariableRecord& record) {
+  return !record.isKillLocation() && record.getNumVariableLocationOps() == 1 &&
+         record.getExpression()->getElements().empty();
+}
+
 // Labels of one function, with the state of records at each.
 struct LabelAt {
   DbgLabelRecord* record;
@@ -224,6 +232,8 @@ void Placement::after_optimisation(Module& module) {
     if (optimised_) stale = tags_.find_stale(function, label_records);
     DominatorTree tree(function);
     LoopInfo loops(tree);
+    AliasQueries queries(function);
+    std::map<size_t, std::vector<Reach>> reach; // by instance
     DISubprogram* own_scope = function.getSubprogram();
     DILocation* here = DILocation::get(module.getContext(), 1, 0, own_scope);
     for (LabelAt& at : labels) {
@@ -250,14 +260,19 @@ void Placement::after_optimisation(Module& module) {
         frozen.lost = "the optimiser turned a recursion around it into a loop";
       if (in_vectorised_loop(at.record->getInstruction()->getParent(), loops))
         frozen.lost = "the optimiser made a loop around it do several turns at once";
+      std::vector<Reach>& memory = reach[instance];
+      memory.resize(debug.variables.size());
       for (size_t position = 0; position < debug.variables.size(); ++position) {
         const extractor::Variable& variable = debug.variables[position];
+        memory[position].variable = &variable;
         if (variable.kind == extractor::Variable::Kind::kActivation) continue;
         std::string name = variable_record_name(variable);
         bool is_declared = false;
         for (auto& [key, record] : declared)
-          is_declared |=
-              key.first->getName() == name && key.first->getScope() == scope && key.second == inlined_at;
+          if (key.first->getName() == name && key.first->getScope() == scope && key.second == inlined_at) {
+            is_declared = true;
+            if (is_plain(*record)) memory[position].own = record->getVariableLocationOp(0);
+          }
         if (is_declared || !optimised_) continue; // its own record serves
         uint64_t covered = 0;
         std::vector<std::pair<Piece, const DbgVariableRecord*>> pieces;
@@ -290,6 +305,9 @@ void Placement::after_optimisation(Module& module) {
           frozen.known[position] = {unavailable(variable.size, "optimised out")};
           continue;
         }
+        if (pieces.size() == 1 && is_plain(*pieces[0].second) &&
+            pieces[0].second->getVariableLocationOp(0)->getType()->isPointerTy())
+          memory[position].behind = pieces[0].second->getVariableLocationOp(0);
         DILocalVariable* snapshot =
             builder.createAutoVariable(own_scope, value_name(instance, position), own_scope->getFile(), 1,
                                        pieces[0].first.variable->getType(), true);
@@ -314,6 +332,19 @@ void Placement::after_optimisation(Module& module) {
           copy->insertBefore(at.record);
         }
       }
+      for (const Reach& pointer : memory) {
+        Frozen::Origin& origin = frozen.origins.emplace_back();
+        const Value* object = pointer.behind ? getUnderlyingObject(pointer.behind, 0) : nullptr;
+        if (auto* parameter = dyn_cast_or_null<Argument>(object))
+          origin.parameter = static_cast<int>(parameter->getArgNo());
+        SmallVector<const Value*> objects;
+        if (pointer.behind) getUnderlyingObjects(pointer.behind, objects, nullptr, 0);
+        origin.is_loaded =
+            !objects.empty() && all_of(objects, [](const Value* from) { return isa<LoadInst>(from); });
+        origin.is_local = object && (isa<AllocaInst>(object) || isNoAliasCall(object));
+      }
+      for (Target& target : frozen.stale)
+        queries.spare(target, memory);
       // In the scope of the whole function: what belongs to an inlined one is kept only where that has code.
       at.record->setLabel(builder.createLabel(own_scope, instance_name(instance), own_scope->getFile(),
                                               old_label->getLine(), 0, false, std::nullopt, true));
@@ -323,7 +354,9 @@ void Placement::after_optimisation(Module& module) {
       for (DbgVariableRecord* record : records)
         if (!record->isDbgDeclare()) record->eraseFromParent();
     erase_marks(function);
-    if (optimised_) order_.record(function);
+    if (optimised_)
+      order_.record(function,
+                    [&](Target& target, size_t instance) { queries.spare(target, reach[instance]); });
   }
   builder.finalize();
   // Without a compile unit nothing is written for debuggers, and unwind tables stay as they would be.

@@ -216,19 +216,6 @@ static std::set<unsigned> derived_from(Value& address) {
   return result;
 }
 
-// The parameter whose value the slot has throughout.
-static const Argument* unchanged_parameter(const Value& slot) {
-  const Argument* result = nullptr;
-  if (!isa<AllocaInst>(slot) || slot_escapes(slot)) return nullptr;
-  for (const User* user : slot.users())
-    if (auto* store = dyn_cast<StoreInst>(user)) {
-      if (result) return nullptr;
-      result = dyn_cast<Argument>(store->getValueOperand());
-      if (!result) return nullptr;
-    }
-  return result;
-}
-
 void Placement::before_optimisation(Module& module) {
   Hosts hosts(extraction_, module);
   Recorder recorder(module, optimised_);
@@ -249,8 +236,6 @@ void Placement::before_optimisation(Module& module) {
         const Variable& variable = debug.variables[position];
         auto found = addresses.find({variable.key, variable.ordinal});
         if (found == addresses.end()) continue;
-        if (const Argument* parameter = unchanged_parameter(*found->second))
-          unchanged_parameters_[{*index, position}] = parameter->getName().str();
         if (DILocalVariable* local = recorder.add_variable(function, *found->second, variable))
           derived_[local] = derived_from(*found->second);
       }

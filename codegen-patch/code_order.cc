@@ -5,6 +5,7 @@
 
 #include "codegen-patch/debug_names.h"
 
+#include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/CodeGen/MachineBasicBlock.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/MachineInstr.h"
@@ -15,6 +16,7 @@
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DebugProgramInstruction.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 
 #include <algorithm>
@@ -26,8 +28,9 @@ using namespace llvm;
 
 namespace {
 
-constexpr unsigned kLabel = 1U << 31; // + instance: a label in a list of ordinals
-constexpr unsigned kNobody = 0;       // a write whose ordinal got lost
+constexpr unsigned kLabel = 1U << 31;  // + instance: a label in a list of ordinals
+constexpr unsigned kNobody = 0;        // a write whose ordinal got lost
+constexpr unsigned kMerged = 1U << 30; // + number: a write that stands for several, and has no ordinal
 
 // What came last, for 64 writes at a time, each looked at alone with the place: the entry, the write itself
 // or the place, as sets of writes for which that can be.
@@ -99,6 +102,29 @@ struct Range {
   int64_t offset;
 };
 
+} // namespace
+
+// Branch folding makes identical writes of several paths one.
+struct CodeOrder::Merged {
+  bool is_call = false;
+  std::string callee;
+  struct Memory {
+    Range range;
+    uint64_t size;
+  };
+  std::vector<Memory> memory; // what it may write; empty: not known
+};
+
+namespace {
+
+std::string callee_of(const MachineInstr& call) {
+  for (const MachineOperand& operand : call.operands()) {
+    if (operand.isGlobal()) return operand.getGlobal()->getName().str();
+    if (operand.isSymbol()) return operand.getSymbolName();
+  }
+  return "";
+}
+
 Range range_of(const Value* pointer, const DataLayout& layout) {
   APInt offset(layout.getIndexTypeSizeInBits(pointer->getType()), 0);
   const Value* base = pointer->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true);
@@ -107,7 +133,30 @@ Range range_of(const Value* pointer, const DataLayout& layout) {
 
 } // namespace
 
-void CodeOrder::record(Function& function) {
+// Does the merged write stand for this one, among others?
+CodeOrder::Match CodeOrder::match(const Merged& merged, const Write& write) {
+  if (write.is_call) {
+    if (!merged.is_call) return Match::kNone;
+    if (write.callee.empty() || merged.callee.empty()) return Match::kPossible;
+    return write.callee == merged.callee ? Match::kSure : Match::kNone;
+  }
+  if (merged.is_call) // memcpy and the like
+    return !write.base || write.size == 0 || write.size > 16 ? Match::kPossible : Match::kNone;
+  if (merged.memory.empty() || !write.base) return Match::kPossible;
+  Match best = Match::kNone;
+  for (const Merged::Memory& memory : merged.memory) {
+    if (memory.range.base != write.base) {
+      if (!isIdentifiedObject(memory.range.base) || !isIdentifiedObject(write.base))
+        best = std::max(best, Match::kPossible);
+    } else if (write.size == 0 || (memory.range.offset < write.offset + static_cast<int64_t>(write.size) &&
+                                   write.offset < memory.range.offset + static_cast<int64_t>(memory.size))) {
+      best = Match::kSure;
+    }
+  }
+  return best;
+}
+
+void CodeOrder::record(Function& function, const std::function<void(Target&, size_t)>& spare) {
   Skeleton& skeleton = skeletons_[&function];
   const DataLayout& layout = function.getDataLayout();
   std::map<const BasicBlock*, unsigned> numbers;
@@ -118,6 +167,7 @@ void CodeOrder::record(Function& function) {
   for (BasicBlock& block : function)
     for (Instruction& instruction : block)
       if (is_memory_write(instruction)) targets[&instruction] = target_of_write(instruction);
+  std::vector<unsigned> labels;
   unsigned ordinal = kNobody;
   for (BasicBlock& block : function) {
     Block& out = skeleton.blocks.emplace_back();
@@ -127,19 +177,33 @@ void CodeOrder::record(Function& function) {
       for (DbgRecord& record : instruction.getDbgRecordRange())
         if (auto* label = dyn_cast<DbgLabelRecord>(&record))
           if (auto instance = parse_instance(label->getLabel()->getName()))
-            out.ordinals.push_back(kLabel + static_cast<unsigned>(*instance));
+            labels.push_back(out.ordinals.emplace_back(kLabel + static_cast<unsigned>(*instance)));
       instruction.setDebugLoc(DILocation::get(function.getContext(), ++ordinal, 0, function.getSubprogram()));
       auto target = targets.find(&instruction);
       if (target == targets.end()) continue;
       Write write{target->second};
+      if (auto* call = dyn_cast<CallBase>(&instruction); call && !isa<MemIntrinsic>(call)) {
+        write.is_call = true;
+        if (const Function* callee = call->getCalledFunction()) write.callee = callee->getName().str();
+      }
       if (const Value* pointer = written_pointer(instruction)) {
         Range range = range_of(pointer, layout);
         write.base = range.base;
         write.offset = range.offset;
         write.size = written_size(instruction);
+        write.target.pointer = pointer;
+        write.target.offset = 0;
+        write.target.size = write.size;
       }
       out.ordinals.push_back(ordinal);
       skeleton.writes[ordinal] = write;
+    }
+  }
+  for (auto& [number, write] : skeleton.writes) {
+    for (unsigned label : labels) {
+      Target target = write.target;
+      spare(target, label - kLabel);
+      if (target.spares_own || target.spares_behind) skeleton.seen_from[{label, number}] = target;
     }
   }
 }
@@ -158,7 +222,7 @@ std::vector<Target> CodeOrder::stale_at(const MachineInstr& label) const {
     numbers.emplace(&block, static_cast<unsigned>(numbers.size()));
   std::vector<Block> blocks;
   std::set<unsigned> present;
-  bool any_nobody = false;
+  std::vector<Merged> merged;
   struct Wide {
     unsigned ordinal;
     Range range;
@@ -178,7 +242,12 @@ std::vector<Target> CodeOrder::stale_at(const MachineInstr& label) const {
       const DILocation* at = instruction.getDebugLoc();
       unsigned line = at ? at->getLine() : kNobody;
       if (line != kNobody && !skeleton.writes.contains(line)) continue; // a load's call into the runtime
-      any_nobody |= line == kNobody;
+      if (line == kNobody) {
+        line = kMerged + static_cast<unsigned>(merged.size());
+        Merged& one = merged.emplace_back();
+        one.is_call = instruction.isCall();
+        if (one.is_call) one.callee = callee_of(instruction);
+      }
       present.insert(line);
       out.ordinals.push_back(line);
       for (const MachineMemOperand* operand : instruction.memoperands())
@@ -187,15 +256,72 @@ std::vector<Target> CodeOrder::stale_at(const MachineInstr& label) const {
           Range range = range_of(operand->getValue(), layout);
           range.offset += operand->getOffset();
           wide.push_back({line, range, operand->getSize().getValue().getFixedValue()});
+          if (line >= kMerged) merged.back().memory.push_back({range, wide.back().size});
         }
     }
   }
 
-  // 2. Each write of the skeleton against it, by batches.
-  std::vector<std::pair<unsigned, const Write*>> all;
-  for (const auto& [ordinal, write] : skeleton.writes)
-    all.emplace_back(ordinal, &write);
+  // 2. Each write of the skeleton against it, by batches. Those that became one with others go together.
+  struct Candidate {
+    std::vector<unsigned> before; // ordinals in the skeleton
+    std::vector<unsigned> after;  // and in the machine code
+  };
+  std::vector<Candidate> all;
+  std::vector<unsigned> gone;
+  std::vector<Candidate> classes;
+  for (const auto& [ordinal, write] : skeleton.writes) {
+    if (present.contains(ordinal)) {
+      all.push_back({{ordinal}, {ordinal}});
+      continue;
+    }
+    // A merged one that surely writes there; else a wider one; else a merged one that may do so.
+    Candidate own{{ordinal}, {}};
+    auto take = [&](Match least) {
+      for (size_t i = 0; i < merged.size(); ++i)
+        if (match(merged[i], write) >= least) own.after.push_back(kMerged + static_cast<unsigned>(i));
+      return !own.after.empty();
+    };
+    if (!take(Match::kSure)) {
+      const Wide* cover = nullptr;
+      for (const Wide& other : wide)
+        if (write.base && other.range.base == write.base && write.size > 0 &&
+            other.range.offset <= write.offset &&
+            write.offset + static_cast<int64_t>(write.size) <=
+                other.range.offset + static_cast<int64_t>(other.size))
+          if (!cover || cover->size < other.size) cover = &other;
+      if (cover) {
+        all.push_back({{ordinal}, {cover->ordinal}});
+        continue;
+      }
+      if (!take(Match::kPossible)) {
+        gone.push_back(ordinal);
+        continue;
+      }
+    }
+    // Classes that have a merged write in common are one.
+    for (auto other = classes.begin(); other != classes.end();)
+      if (std::find_first_of(other->after.begin(), other->after.end(), own.after.begin(), own.after.end()) !=
+          other->after.end()) {
+        own.before.insert(own.before.end(), other->before.begin(), other->before.end());
+        own.after.insert(own.after.end(), other->after.begin(), other->after.end());
+        other = classes.erase(other);
+      } else {
+        ++other;
+      }
+    classes.push_back(std::move(own));
+  }
+  for (unsigned ordinal : gone)
+    all.push_back({{ordinal}, {}});
+  for (Candidate& one : classes) {
+    std::ranges::sort(one.after);
+    one.after.erase(std::unique(one.after.begin(), one.after.end()), one.after.end());
+    all.push_back(std::move(one));
+  }
   std::vector<Target> stale;
+  auto note = [&](unsigned ordinal) {
+    auto exact = skeleton.seen_from.find({place, ordinal});
+    stale.push_back(exact != skeleton.seen_from.end() ? exact->second : skeleton.writes.at(ordinal).target);
+  };
   auto flow_of = [&](const std::vector<Block>& from, const std::multimap<unsigned, int>& numbers_of) {
     std::vector<FlowBlock> flow;
     flow.reserve(from.size());
@@ -213,48 +339,42 @@ std::vector<Target> CodeOrder::stale_at(const MachineInstr& label) const {
   for (size_t begin = 0; begin < all.size(); begin += 64) {
     size_t count = std::min<size_t>(64, all.size() - begin);
     std::multimap<unsigned, int> numbers_before;
-    for (size_t i = 0; i < count; ++i)
-      numbers_before.emplace(all[begin + i].first, static_cast<int>(i));
-    Orders expected = find_orders(flow_of(skeleton.blocks, numbers_before));
     std::multimap<unsigned, int> numbers_after;
-    uint64_t found_again = 0;
     for (size_t i = 0; i < count; ++i) {
-      auto [ordinal, write] = all[begin + i];
-      uint64_t bit = 1ULL << i;
-      unsigned stands_in = ordinal;
-      if (!present.contains(ordinal)) {
-        const Wide* cover = nullptr;
-        for (const Wide& other : wide)
-          if (write->base && other.range.base == write->base && write->size > 0 &&
-              other.range.offset <= write->offset &&
-              write->offset + static_cast<int64_t>(write->size) <=
-                  other.range.offset + static_cast<int64_t>(other.size))
-            cover = &other;
-        if (!cover && (expected.before_place.write & bit)) {
-          if (is_traced())
-            fmt::print(stderr, "rdb: {}: write {} is missing in the machine code of {}\n",
-                       label.getDebugLabel()->getName().str(), ordinal, function.getName().str());
-          stale.push_back(write->target);
-          continue;
-        }
-        if (!cover && !any_nobody) continue;
-        stands_in = cover ? cover->ordinal : kNobody;
-      }
-      numbers_after.emplace(stands_in, static_cast<int>(i));
-      found_again |= bit;
+      for (unsigned ordinal : all[begin + i].before)
+        numbers_before.emplace(ordinal, static_cast<int>(i));
+      for (unsigned ordinal : all[begin + i].after)
+        numbers_after.emplace(ordinal, static_cast<int>(i));
     }
+    Orders expected = find_orders(flow_of(skeleton.blocks, numbers_before));
     Orders actual = find_orders(flow_of(blocks, numbers_after));
     // Ahead of the label, or behind it although it may have come before.
     uint64_t ahead = (actual.before_place.entry & ~expected.before_place.entry) |
                      (actual.before_place.write & ~expected.before_place.write) |
                      (actual.before_place.place & ~expected.before_place.place);
     uint64_t behind = expected.before_place.write & actual.before_write.place & ~expected.before_write.place;
+    // Of a class nothing at all may have changed.
+    uint64_t changed = (actual.before_place.entry ^ expected.before_place.entry) |
+                       (actual.before_place.write ^ expected.before_place.write) |
+                       (actual.before_place.place ^ expected.before_place.place) |
+                       (actual.before_write.place ^ expected.before_write.place);
     for (size_t i = 0; i < count; ++i) {
-      if (((ahead | behind) & found_again & (1ULL << i)) == 0) continue;
-      if (is_traced())
-        fmt::print(stderr, "rdb: {}: write {} moved in {}\n", label.getDebugLabel()->getName().str(),
-                   all[begin + i].first, function.getName().str());
-      stale.push_back(all[begin + i].second->target);
+      const Candidate& one = all[begin + i];
+      uint64_t bit = 1ULL << i;
+      bool is_class = !one.after.empty() && one.after[0] >= kMerged;
+      bool bad = one.after.empty() ? (expected.before_place.write & bit) != 0
+                 : is_class        ? (changed & bit) != 0
+                                   : ((ahead | behind) & bit) != 0;
+      if (!bad) continue;
+      for (unsigned ordinal : one.before) {
+        if (is_traced())
+          fmt::print(stderr, "rdb: {}: write {} {} in {}\n", label.getDebugLabel()->getName().str(), ordinal,
+                     one.after.empty() ? "is missing"
+                     : is_class        ? "was merged and moved"
+                                       : "moved",
+                     function.getName().str());
+        note(ordinal);
+      }
     }
   }
   return stale;

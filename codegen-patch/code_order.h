@@ -7,6 +7,7 @@
 
 #include "codegen-patch/memory_target.h"
 
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -22,7 +23,8 @@ namespace rdb::codegen {
 class CodeOrder {
 public:
   // Takes down the order of writes and labels (rdb.instance.N). Changes the lines of all instructions.
-  void record(llvm::Function& function);
+  // `spare` completes the target of a write for an instance.
+  void record(llvm::Function& function, const std::function<void(Target&, size_t instance)>& spare);
 
   // What may be stale at a label of the machine code.
   std::vector<Target> stale_at(const llvm::MachineInstr& label) const;
@@ -33,7 +35,12 @@ private:
     const llvm::Value* base = nullptr; // of a store: what it writes
     int64_t offset = 0;
     uint64_t size = 0;
+    bool is_call = false;
+    std::string callee; // empty if it is not known
   };
+  struct Merged;
+  enum class Match { kNone, kPossible, kSure };
+  static Match match(const Merged& merged, const Write& write);
   struct Block {
     std::vector<unsigned> ordinals; // of writes; labels as kLabel + instance
     std::vector<unsigned> successors;
@@ -41,6 +48,7 @@ private:
   struct Skeleton {
     std::vector<Block> blocks;
     std::map<unsigned, Write> writes;
+    std::map<std::pair<unsigned, unsigned>, Target> seen_from; // label and write: a target that spares some
   };
   std::map<const llvm::Function*, Skeleton> skeletons_;
 };

@@ -107,6 +107,27 @@ Spot find_spot(MachineInstr& label) {
   return {};
 }
 
+// Does the code at the label stand for that of several paths? The machine passes make identical ends of
+// blocks one and keep the label of one of them; the code there has then lost its lines (which differ, see
+// CodeOrder).
+bool is_shared(const MachineInstr& label) {
+  auto lost_its_line = [](const MachineInstr& instruction) {
+    const DILocation* at = instruction.getDebugLoc();
+    return at && at->getLine() == 0;
+  };
+  const MachineBasicBlock& block = *label.getParent();
+  for (auto next = std::next(label.getIterator()); next != block.end(); ++next)
+    if (is_code(*next) && next->getDebugLoc()) {
+      if (lost_its_line(*next)) return true;
+      break;
+    }
+  for (auto before = label.getIterator(); before != block.begin();) {
+    --before;
+    if (is_code(*before) && before->getDebugLoc()) return lost_its_line(*before);
+  }
+  return false;
+}
+
 // The blocks in which the stack frame is set up: all, unless the compiler moved the setup into a part.
 bool has_frame(const MachineInstr& label) {
   const MachineFunction& function = *label.getMF();
@@ -218,27 +239,27 @@ void Placement::drop_what_callers_leave_out(const MachineInstr& label, const Fro
   MemoryEffects effects = code.getMemoryEffects();
   bool reads_other = isRefSet(effects.getModRef(IRMemLocation::Other));
   bool reads_parameters = isRefSet(effects.getModRef(IRMemLocation::ArgMem));
-  std::set<std::string> read;
-  bool all_read = reads_parameters;
+  bool reads_globals = reads_other;
+  std::set<int> unread; // parameters
   for (const Argument& parameter : code.args()) {
-    bool unread = parameter.hasAttribute(Attribute::WriteOnly) ||
-                  parameter.hasAttribute(Attribute::ReadNone) ||
-                  parameter.hasAttribute(Attribute::Initializes);
-    if (!unread && reads_parameters) read.insert(parameter.getName().str());
-    all_read &= !unread || !parameter.getType()->isPointerTy();
-    if (parameter.hasAttribute(Attribute::Initializes)) reads_other = false;
+    bool initialised = parameter.hasAttribute(Attribute::Initializes);
+    reads_globals &= !initialised;
+    if (!reads_parameters || initialised || parameter.hasAttribute(Attribute::WriteOnly) ||
+        parameter.hasAttribute(Attribute::ReadNone))
+      if (parameter.getType()->isPointerTy()) unread.insert(static_cast<int>(parameter.getArgNo()));
   }
-  if (reads_other && all_read) return;
-  if (!reads_other)
+  if (reads_other && unread.empty()) return;
+  if (!reads_globals)
     for (const std::string& global : debug.globals_read)
       stale.push_back({Target::Kind::kGlobal, 0, nullptr, false, global});
-  if (debug.reads_memory) stale.push_back({});
+  if (debug.reads_memory && !reads_globals) stale.push_back({});
   for (size_t i = 0; i < debug.variables.size(); ++i) {
     const extractor::Variable& variable = debug.variables[i];
     if (!variable.dereferenced) continue;
-    auto parameter = unchanged_parameters_.find({instance.function, i});
-    bool is_read = parameter != unchanged_parameters_.end() && !frozen.inlined_at &&
-                   read.contains(parameter->second) && (reads_other || !variable.deeply);
+    const Frozen::Origin& origin = frozen.origins[i];
+    bool from_read = origin.parameter != Frozen::kNobody && !unread.contains(origin.parameter);
+    bool is_read = ((from_read || origin.is_local) && (reads_other || !variable.deeply)) ||
+                   (origin.is_loaded && reads_globals);
     if (!is_read)
       instance.arguments[i] = {
           unavailable(variable.size, "stale: this function is known not to read what it leads to")};
@@ -259,32 +280,49 @@ bool Placement::apply_staleness(const MachineInstr& label, const Frozen& frozen,
   stale.insert(stale.end(), frozen.stale.begin(), frozen.stale.end());
   drop_what_callers_leave_out(label, frozen, instance, stale);
   if (stale.empty()) return true;
-  bool outside = false; // memory that pointers lead to
+  auto is_outside = [](const Target& target) { // memory that pointers lead to
+    return target.kind != Target::Kind::kVariable || target.escapes;
+  };
   std::set<std::string> globals;
-  std::set<std::pair<const DISubprogram*, unsigned>> slots;
-  for (const Target& target : stale) {
-    if (target.kind == Target::Kind::kVariable) slots.insert({target.scope, target.slot});
+  for (const Target& target : stale)
     if (target.kind == Target::Kind::kGlobal) globals.insert(target.global);
-    outside |= target.kind != Target::Kind::kVariable || target.escapes;
-  }
   bool unknown = any_of(stale, [](const Target& target) { return target.kind == Target::Kind::kUnknown; });
-  if (debug.reads_memory && outside) return false;
+  if (is_traced())
+    for (const Target& target : stale)
+      fmt::print(stderr, "rdb: {} at label: kind {} slot {} global '{}'\n", debug.symbol,
+                 static_cast<int>(target.kind), target.slot, target.global);
+  if (debug.reads_memory && any_of(stale, is_outside)) return false;
   for (const std::string& global : debug.globals_read)
     if (unknown || globals.contains(global)) return false;
   const auto* scope = frozen.scope;
   for (size_t i = 0; i < debug.variables.size(); ++i) {
     const extractor::Variable& variable = debug.variables[i];
-    bool bad = variable.dereferenced && outside;
+    uint64_t bit = i < 64 ? 1ULL << i : 0;
+    bool bad = variable.dereferenced && any_of(stale, [&](const Target& target) {
+                 return is_outside(target) && (target.spares_behind & bit) == 0;
+               });
     const char* reason = "stale: a write to memory that it leads to is not in its place here";
     for (const descriptors::Part& part : instance.arguments[i]) {
       if (part.cls != descriptors::Class::kStack && part.cls != descriptors::Class::kAddress) continue;
       // Its own memory: which slot is it, and do pointers lead to it?
       auto home = slot_of(*label.getMF(), variable, scope);
-      if (!home || slots.contains({scope, home->first}) || (home->second && unknown)) {
+      bool touched = any_of(stale, [&](const Target& target) {
+        if (target.spares_own & bit) return false;
+        if (target.kind == Target::Kind::kVariable)
+          return !home || (target.scope == scope && target.slot == home->first);
+        return !home || (home->second && target.kind == Target::Kind::kUnknown);
+      });
+      if (touched) {
         bad = true;
         reason = "stale: a write to it is not in its place here";
       }
     }
+    if (bad && is_traced())
+      for (const Target& target : stale)
+        fmt::print(stderr, "rdb: {} at {}: {}{} target kind {} slot {} {} pointer {}, spares {:x} {:x}\n",
+                   variable.name, label.getDebugLabel()->getName().str(), variable.deeply ? "deep " : "",
+                   reason, static_cast<int>(target.kind), target.slot, target.escapes ? "escapes" : "",
+                   target.pointer != nullptr, target.spares_own, target.spares_behind);
     if (bad) instance.arguments[i] = {unavailable(variable.size, reason)};
   }
   return true;
@@ -304,6 +342,8 @@ void Placement::on_machine_function(MachineFunction& function) {
     Spot spot = find_spot(*label);
     if (!spot.instruction && frozen.lost.empty())
       frozen.lost = "it shares its place with code that other paths reach";
+    if (optimised_ && frozen.lost.empty() && is_shared(*label))
+      frozen.lost = "its code became one with that of another path";
     if (!frozen.lost.empty()) {
       lost_.push_back({frozen.function, frozen.lost});
       frozen.placed = true;

@@ -81,6 +81,13 @@ Target target_of_write(const Instruction& instruction) {
       target.scope = home->getScope()->getSubprogram();
     }
     target.escapes = slot_escapes(*slot);
+    const DataLayout& layout = instruction.getDataLayout();
+    if (auto size = slot->getAllocationSize(layout)) target.slot_size = size->getFixedValue();
+    APInt offset(layout.getIndexTypeSizeInBits(pointer->getType()), 0);
+    if (pointer->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true) == slot) {
+      target.offset = offset.getSExtValue();
+      target.size = written_size(instruction);
+    }
   } else if (auto* global = dyn_cast<GlobalVariable>(object)) {
     target.kind = Target::Kind::kGlobal;
     target.global = global->getName().str();

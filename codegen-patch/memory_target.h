@@ -24,6 +24,16 @@ struct Target {
   const llvm::DISubprogram* scope = nullptr; // kVariable: the function whose slot it is
   bool escapes = false;                      // kVariable: pointers to it exist
   std::string global;
+  // Until code generation: where it writes, as an address, an offset to it and a number of bytes; null and 0
+  // if that is not known.
+  const llvm::Value* pointer = nullptr;
+  int64_t offset = 0;
+  uint64_t size = 0;
+  uint64_t slot_size = 0; // kVariable
+  // Arguments of the region in question, as bits by position, that it cannot touch: the variable itself, and
+  // what the variable points to.
+  uint64_t spares_own = 0;
+  uint64_t spares_behind = 0;
 };
 
 // May a pointer to this stack slot be kept somewhere?

@@ -69,6 +69,14 @@ private:
     const llvm::DISubprogram* scope = nullptr;
     const llvm::DILocation* inlined_at = nullptr;
     std::vector<Target> stale;
+    // By argument: where a pointer is known to come from.
+    struct Origin {
+      bool is_loaded = false;  // from memory: others know of what it leads to
+      bool is_local = false;   // an object of this call of the function
+      int parameter = kNobody; // this parameter of the function that the code is in
+    };
+    static constexpr int kNobody = -1;
+    std::vector<Origin> origins;
     std::string lost; // why it has no place, if that is known already
     bool placed = false;
   };
@@ -87,8 +95,6 @@ private:
   std::vector<Frozen> frozen_;
   std::vector<Instance> instances_;
   std::vector<Lost> lost_;
-  // By debug function and position: the host's parameter that the variable is and stays.
-  std::map<std::pair<size_t, size_t>, std::string> unchanged_parameters_;
   WriteTags tags_;
   CodeOrder order_;
   // Instructions, by ordinal, that compute something else from a variable: if a record of the variable names

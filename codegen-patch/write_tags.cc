@@ -24,6 +24,8 @@ namespace rdb::codegen {
 using namespace llvm;
 
 static constexpr const char* kMarkName = "rdb.mark.";
+static constexpr size_t kMostCuts = 64;          // of one object's memory
+static constexpr uint64_t kAnySize = 1ULL << 40; // bits, of a write whose size is not known
 
 bool WriteTags::is_mark(StringRef name) {
   return name.starts_with(kMarkName);
@@ -53,7 +55,6 @@ void WriteTags::record(Function& function, DISubprogram& subprogram, DIBuilder& 
     for (Instruction& instruction : block)
       instruction.setDebugLoc(DILocation::get(context, ++ordinal, 0, &subprogram));
   if (marks == Marks::kNone) return;
-  DIType* type = builder.createBasicType("mark", 64, dwarf::DW_ATE_unsigned);
   for (BasicBlock& block : function)
     for (Instruction& instruction : block) {
       auto* call = dyn_cast<CallBase>(&instruction);
@@ -77,11 +78,17 @@ void WriteTags::record(Function& function, DISubprogram& subprogram, DIBuilder& 
       if (tied) {
         auto* id = DIAssignID::getDistinct(context);
         instruction.setMetadata(LLVMContext::MD_DIAssignID, id);
+        // As large as what is written: a pass that cuts off a part makes a mark of its own for that.
+        uint64_t bits = tag.size > 0 && tag.size < kAnySize / 8 ? tag.size * 8 : kAnySize;
         DILocalVariable* variable =
-            builder.createAutoVariable(&subprogram, name, subprogram.getFile(), 1, type);
-        mark = DbgVariableRecord::createDVRAssign(
-            ConstantInt::get(Type::getInt64Ty(context), number), variable, builder.createExpression(), id,
-            const_cast<Value*>(pointer), builder.createExpression(), at);
+            builder.createAutoVariable(&subprogram, name, subprogram.getFile(), 1,
+                                       builder.createBasicType("mark", bits, dwarf::DW_ATE_unsigned));
+        // Its value is the length, which inlining may make known.
+        auto* memory = dyn_cast<MemIntrinsic>(&instruction);
+        Value* length = memory ? memory->getLength() : ConstantInt::get(Type::getInt64Ty(context), tag.size);
+        mark =
+            DbgVariableRecord::createDVRAssign(length, variable, builder.createExpression(), id,
+                                               const_cast<Value*>(pointer), builder.createExpression(), at);
       } else {
         mark = new DbgLabelRecord(
             builder.createLabel(&subprogram, name, subprogram.getFile(), 1, 0, false, std::nullopt),
@@ -118,7 +125,6 @@ public:
         labels_(labels.begin(), labels.end()) {
     find_marks();
     find_writes();
-    find_killers();
     run();
   }
 
@@ -128,20 +134,38 @@ private:
   using Set = uint8_t; // of states
   static constexpr Set kInStep = 1, kBehind = 2, kAhead = 4, kTangled = 8;
 
+  struct Piece; // of memory that is written by the marks, see find_pieces()
   struct Step {
-    enum class Kind { kMark, kWrite, kForeignWrite, kLabel } kind;
+    // kDefine: an address gets its value, in a loop a new one.
+    enum class Kind { kMark, kWrite, kForeignWrite, kLabel, kDefine } kind;
     unsigned group = 0;
     const DbgLabelRecord* label = nullptr;
-    Target target = {}; // kForeignWrite
+    Target target = {};                            // kForeignWrite
+    const std::vector<Piece>* pieces = nullptr;    // that the write covers
+    const std::vector<unsigned>* groups = nullptr; // kDefine
+  };
+  struct Memory {
+    const Value* address; // of the whole write
+    const Value* base;
+    int64_t offset;
+    uint64_t size;
+    uint64_t whole_size; // 0: not known
   };
   struct Group {
     std::set<unsigned> tags;
     std::vector<const BasicBlock*> marks;
     std::vector<const BasicBlock*> writes;
-    std::vector<std::pair<const Value*, uint64_t>> memory; // address and size
-    std::vector<unsigned> kills;                           // groups whose missing write this one makes good
+    std::vector<const DbgVariableRecord*> records; // those of the marks that are tied to a write
+    std::vector<Memory> memory;
     bool is_inlined = false;
+    bool is_piece = false;
     bool collects = false; // many marks, then one write: a sum that was kept in a register over a loop
+  };
+  // Groups without a write whose memory a write covers, byte for byte.
+  struct Piece {
+    int64_t begin;
+    int64_t end;
+    std::vector<unsigned> groups;
   };
   struct Block {
     std::vector<Step> steps;
@@ -178,13 +202,45 @@ private:
             if (!assign.isDbgAssign()) continue;
             group = group_of(assign.getAssignID());
             groups_[group].tags.insert(static_cast<unsigned>(*tag));
-            if (!assign.isKillAddress() && assign.getAddressExpression()->getElements().empty())
-              groups_[group].memory.emplace_back(assign.getAddress(), tags_.tags_[*tag].size);
+            groups_[group].records.push_back(&assign);
+            uint64_t size = tags_.tags_[*tag].size;
+            if (auto* length =
+                    dyn_cast_or_null<ConstantInt>(assign.isKillLocation() ? nullptr : assign.getValue());
+                length && size == 0)
+              size = length->getLimitedValue();
+            if (auto memory = memory_of(assign, size)) {
+              groups_[group].memory.push_back(*memory);
+              auto [whole, is_new] =
+                  whole_.try_emplace({assign.getVariable(), assign.getDebugLoc().getInlinedAt()}, *memory);
+              if (!is_new && whole->second.address != memory->address) whole->second.address = nullptr;
+            }
           }
           groups_[group].marks.push_back(&block);
           marks_[&record] = group;
         }
     }
+    // A part that was cut off, because it is overwritten, lies in the memory of the whole.
+    for (Group& group : groups_)
+      for (const DbgVariableRecord* record : group.records) {
+        auto part = record->getExpression()->getFragmentInfo();
+        auto whole = whole_.find({record->getVariable(), record->getDebugLoc().getInlinedAt()});
+        if (!part || whole == whole_.end() || !whole->second.address || part->OffsetInBits % 8 != 0) continue;
+        Memory memory = whole->second;
+        memory.offset += static_cast<int64_t>(part->OffsetInBits / 8);
+        memory.size = part->SizeInBits / 8;
+        group.memory.push_back(memory);
+      }
+  }
+
+  // The memory of a mark that stands for a whole write.
+  std::optional<Memory> memory_of(const DbgVariableRecord& mark, uint64_t size) const {
+    if (mark.isKillAddress() || !mark.getAddressExpression()->getElements().empty() ||
+        mark.getExpression()->getFragmentInfo())
+      return std::nullopt;
+    const DataLayout& layout = function_.getDataLayout();
+    APInt offset(layout.getIndexTypeSizeInBits(mark.getAddress()->getType()), 0);
+    const Value* base = mark.getAddress()->stripAndAccumulateConstantOffsets(layout, offset, true);
+    return Memory{mark.getAddress(), base, offset.getSExtValue(), size, size};
   }
 
   static bool is_vectorised(const Loop* loop) {
@@ -257,6 +313,7 @@ private:
           if (loop && loop->contains(write)) group.collects = false;
       }
     }
+    find_pieces();
     make_steps(own, foreign);
   }
 
@@ -271,7 +328,12 @@ private:
       for (Instruction& instruction : block) {
         for (DbgRecord& record : instruction.getDbgRecordRange()) {
           if (auto mark = marks_.find(&record); mark != marks_.end()) {
-            out.steps.push_back({Step::Kind::kMark, mark->second});
+            auto pieces = pieces_of_.find(mark->second);
+            if (pieces == pieces_of_.end())
+              out.steps.push_back({Step::Kind::kMark, mark->second});
+            else
+              for (unsigned piece : pieces->second)
+                out.steps.push_back({Step::Kind::kMark, piece});
             marked.insert(mark->second);
           } else if (auto* label = dyn_cast<DbgLabelRecord>(&record); label && labels_.contains(label)) {
             out.steps.push_back({Step::Kind::kLabel, 0, label});
@@ -281,48 +343,113 @@ private:
           // The vectoriser leaves the marks behind with the loop for the rest.
           if (!marked.contains(write->second) && is_vectorised(loops_.getLoopFor(&block))) continue;
           out.steps.push_back({Step::Kind::kWrite, write->second});
+          out.steps.back().pieces = covered_by(instruction);
         } else if (others.contains(&instruction)) {
           out.steps.push_back({Step::Kind::kForeignWrite, 0, nullptr, target_of_write(instruction)});
+          out.steps.back().pieces = covered_by(instruction);
+          out.steps.back().target.pointer = written_pointer(instruction);
+          out.steps.back().target.size = written_size(instruction);
+        }
+        if (auto defined = defines_.find(&instruction); defined != defines_.end()) {
+          out.steps.push_back({Step::Kind::kDefine});
+          out.steps.back().groups = &defined->second;
         }
       }
     }
   }
 
-  // Writes that are gone because a later one to the same memory makes them good.
-  void find_killers() {
-    const DataLayout& layout = function_.getDataLayout();
-    struct Range {
-      const Value* base;
-      int64_t offset;
-      uint64_t size;
-    };
-    auto range = [&](const std::pair<const Value*, uint64_t>& memory) {
-      APInt offset(layout.getIndexTypeSizeInBits(memory.first->getType()), 0);
-      const Value* base =
-          memory.first->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true);
-      return Range{base, offset.getSExtValue(), memory.second};
-    };
-    std::multimap<const Value*, std::pair<Range, unsigned>> missing;
-    for (unsigned i = 0; i < groups_.size(); ++i)
-      if (groups_[i].writes.empty() && groups_[i].memory.size() == 1 && groups_[i].marks.size() == 1 &&
-          groups_[i].memory[0].second > 0) {
-        Range memory = range(groups_[i].memory[0]);
-        missing.emplace(memory.base, std::pair(memory, i));
-      }
-    if (missing.empty()) return;
+  // A write may be gone because later ones to the same memory make it good, or because several became one. So
+  // the memory of groups without a write is cut at the borders of all of them and of the writes there are,
+  // and each piece is followed by itself.
+  void find_pieces() {
+    place_slots();
+    std::map<const Value*, std::vector<unsigned>> missing;
     for (unsigned i = 0; i < groups_.size(); ++i) {
-      if (groups_[i].writes.empty()) continue;
-      for (const auto& memory : groups_[i].memory) {
-        Range killer = range(memory);
-        auto [first, last] = missing.equal_range(killer.base);
-        for (; first != last; ++first) {
-          const auto& [killed, group] = first->second;
-          if (killer.offset <= killed.offset && killed.offset + static_cast<int64_t>(killed.size) <=
-                                                    killer.offset + static_cast<int64_t>(killer.size))
-            groups_[i].kills.push_back(group);
+      const Group& group = groups_[i];
+      bool one_place = !group.memory.empty() && group.memory.size() == group.marks.size() &&
+                       all_of(group.memory, [&](const Memory& memory) {
+                         return memory.base == group.memory[0].base &&
+                                memory.offset == group.memory[0].offset &&
+                                memory.size == group.memory[0].size && memory.size > 0;
+                       });
+      if (group.writes.empty() && one_place) missing[group.memory[0].base].push_back(i);
+    }
+    if (missing.empty()) return;
+    std::map<const Value*, std::set<int64_t>> borders;
+    for (const BasicBlock& block : function_)
+      for (const Instruction& instruction : block)
+        if (auto range = range_of(instruction); range && missing.contains(range->base))
+          borders[range->base].insert({range->offset, range->offset + static_cast<int64_t>(range->size)});
+    for (auto& [base, groups] : missing) {
+      std::set<int64_t>& cuts = borders[base];
+      for (unsigned group : groups)
+        cuts.insert({groups_[group].memory[0].offset, end_of(groups_[group].memory[0])});
+      if (cuts.size() > kMostCuts) continue;
+      auto* defined = dyn_cast<Instruction>(base);
+      bool in_loop = defined && loops_.getLoopFor(defined->getParent());
+      std::map<int64_t, Piece>& pieces = pieces_[base];
+      for (unsigned group : groups) {
+        Memory whole = groups_[group].memory[0];
+        for (auto cut = cuts.find(whole.offset); *cut != end_of(whole); ++cut) {
+          auto number = static_cast<unsigned>(groups_.size());
+          Group part = groups_[group];
+          part.memory = {whole};
+          part.memory[0].offset = *cut;
+          part.memory[0].size = static_cast<uint64_t>(*std::next(cut) - *cut);
+          part.is_piece = true;
+          groups_.push_back(std::move(part));
+          pieces_of_[group].push_back(number);
+          Piece& piece = pieces.try_emplace(*cut, Piece{*cut, *std::next(cut), {}}).first->second;
+          piece.groups.push_back(number);
+          if (in_loop) defines_[defined].push_back(number);
         }
       }
     }
+  }
+
+  static int64_t end_of(const Memory& memory) { return memory.offset + static_cast<int64_t>(memory.size); }
+
+  // The memory of writes to variables, whose marks do not name it.
+  void place_slots() {
+    for (auto& [place, number] : by_place_) {
+      Group& group = groups_[number];
+      const Target& target = tags_.tags_[place.first].target;
+      if (group.tags.size() != 1 || !group.records.empty() || !group.writes.empty()) continue;
+      if (const AllocaInst* slot = slot_of(target); slot && target.size > 0)
+        group.memory.assign(group.marks.size(), {slot, slot, target.offset, target.size, target.size});
+    }
+  }
+
+  // The one stack slot that a variable still has as it was.
+  const AllocaInst* slot_of(const Target& target) {
+    if (target.kind != Target::Kind::kVariable) return nullptr;
+    auto [first, last] = slots().equal_range({target.scope, target.slot});
+    bool same =
+        first != last && std::next(first) == last &&
+        first->second->getAllocationSize(function_.getDataLayout()) == TypeSize::getFixed(target.slot_size);
+    return same ? first->second : nullptr;
+  }
+
+  // What an instruction writes, if that is known.
+  std::optional<Memory> range_of(const Instruction& instruction) const {
+    const Value* pointer = is_memory_write(instruction) ? written_pointer(instruction) : nullptr;
+    uint64_t size = pointer ? written_size(instruction) : 0;
+    if (size == 0) return std::nullopt;
+    const DataLayout& layout = function_.getDataLayout();
+    APInt offset(layout.getIndexTypeSizeInBits(pointer->getType()), 0);
+    const Value* base = pointer->stripAndAccumulateConstantOffsets(layout, offset, true);
+    return Memory{pointer, base, offset.getSExtValue(), size, size};
+  }
+
+  const std::vector<Piece>* covered_by(const Instruction& instruction) {
+    auto range = range_of(instruction);
+    auto pieces = range ? pieces_.find(range->base) : pieces_.end();
+    if (pieces == pieces_.end()) return nullptr;
+    std::vector<Piece>& covered = covered_[&instruction];
+    for (auto piece = pieces->second.lower_bound(range->offset);
+         piece != pieces->second.end() && piece->second.end <= end_of(*range); ++piece)
+      covered.push_back(piece->second);
+    return covered.empty() ? nullptr : &covered;
   }
 
   static Set map_states(Set states, Set if_in_step, Set if_behind, Set if_ahead) {
@@ -348,12 +475,18 @@ private:
       case Step::Kind::kWrite:
         if (!just_written.insert(step.group).second) break;
         state = map_states(state, kAhead, kInStep, kTangled);
-        if (state == kInStep)
-          for (unsigned killed : group->kills)
-            states[killed] = kInStep;
+        // What was to be written there before is made good.
+        if (state == kInStep && step.pieces)
+          for (const Piece& piece : *step.pieces)
+            for (unsigned covered : piece.groups)
+              states[covered] = kInStep;
         break;
       case Step::Kind::kForeignWrite:
-        foreign_write(step.target, states);
+        foreign_write(step, states);
+        break;
+      case Step::Kind::kDefine:
+        for (unsigned defined : *step.groups)
+          states[defined] = map_states(states[defined], kInStep, kTangled, kTangled);
         break;
       case Step::Kind::kLabel:
         just_written.clear();
@@ -363,10 +496,22 @@ private:
     }
   }
 
-  // It is one of those that are missing, nobody knows which.
-  void foreign_write(const Target& target, std::vector<Set>& states) const {
+  // It is one or several of those that are missing: those whose memory it covers, if that explains it all,
+  // else nobody knows which.
+  void foreign_write(const Step& step, std::vector<Set>& states) const {
+    uint64_t explained = 0;
+    if (step.pieces)
+      for (const Piece& piece : *step.pieces) {
+        explained += static_cast<uint64_t>(piece.end - piece.begin);
+        // The last one that is due; the others are made good by it.
+        bool due = any_of(piece.groups, [&](unsigned group) { return states[group] == kBehind; });
+        for (unsigned group : piece.groups)
+          states[group] = map_states(states[group], due ? kInStep : kAhead, kInStep, due ? kAhead : kTangled);
+      }
+    if (step.target.size > 0 && explained == step.target.size) return;
+    const Target& target = step.target;
     for (unsigned i = 0; i < groups_.size(); ++i) {
-      if (!groups_[i].writes.empty()) continue;
+      if (!groups_[i].writes.empty() || pieces_of_.contains(i)) continue;
       for (unsigned tag : groups_[i].tags) {
         const Target& other = tags_.tags_[tag].target;
         bool same = target.kind == other.kind &&
@@ -390,22 +535,39 @@ private:
                      tags_.tags_[tag].is_call ? "call" : "store", tags_.tags_[tag].callee,
                      tags_.tags_[tag].target.slot, tags_.tags_[tag].target.global, states[i],
                      groups_[i].marks.size(), groups_[i].writes.size());
-      for (unsigned tag : groups_[i].tags)
-        if (const Target& target = tags_.tags_[tag].target; still_exists(target)) stale.push_back(target);
+      bool is_located = groups_[i].is_piece ||
+                        (!groups_[i].records.empty() && groups_[i].memory.size() == groups_[i].marks.size());
+      for (unsigned tag : groups_[i].tags) {
+        Target target = tags_.tags_[tag].target;
+        if (target.kind == Target::Kind::kVariable) {
+          if (!slots().contains({target.scope, target.slot}))
+            continue; // not in memory: it cannot be stale there
+          target.pointer = slot_of(target);
+          stale.push_back(target);
+        } else if (!is_located) {
+          stale.push_back(target);
+        } else {
+          for (const Memory& memory : groups_[i].memory) {
+            target.pointer = memory.address;
+            target.size = memory.whole_size;
+            stale.push_back(target);
+          }
+        }
+      }
     }
   }
 
-  // A variable that is not in memory any more cannot be stale there.
-  bool still_exists(const Target& target) {
-    if (target.kind != Target::Kind::kVariable) return true;
+  // The stack slots that are still in memory.
+  const std::multimap<std::pair<const DISubprogram*, unsigned>, const AllocaInst*>& slots() {
     if (!slots_known_) {
       for (const BasicBlock& block : function_)
         for (const Instruction& instruction : block)
           if (const DILocation* home = instruction.getDebugLoc(); isa<AllocaInst>(instruction) && home)
-            slots_.insert({home->getScope()->getSubprogram(), home->getLine()});
+            slots_.emplace(std::pair(home->getScope()->getSubprogram(), home->getLine()),
+                           cast<AllocaInst>(&instruction));
       slots_known_ = true;
     }
-    return slots_.contains({target.scope, target.slot});
+    return slots_;
   }
 
   void run() {
@@ -452,8 +614,13 @@ private:
   std::map<const Metadata*, unsigned> by_id_;
   std::map<std::pair<unsigned, const DILocation*>, unsigned> by_place_;
   std::map<const DbgRecord*, unsigned> marks_;
+  std::map<std::pair<const DILocalVariable*, const DILocation*>, Memory> whole_; // of writes, by mark
+  std::map<unsigned, std::vector<unsigned>> pieces_of_;     // groups that stand for one without a write
+  std::map<const Value*, std::map<int64_t, Piece>> pieces_; // by base and begin
+  std::map<const Instruction*, std::vector<Piece>> covered_;
+  std::map<const Instruction*, std::vector<unsigned>> defines_;
   std::vector<Block> blocks_;
-  std::set<std::pair<const DISubprogram*, unsigned>> slots_; // that are still in memory
+  std::multimap<std::pair<const DISubprogram*, unsigned>, const AllocaInst*> slots_;
   bool slots_known_ = false;
 };
 

@@ -94,6 +94,16 @@ private:
   clang::ASTContext& context_;
 };
 
+// Static variables inside debug-only functions are debug-only themselves.
+class StaticVisitor : public clang::RecursiveASTVisitor<StaticVisitor> {
+public:
+  bool shouldVisitLambdaBody() const { return true; }
+  bool VisitVarDecl(clang::VarDecl* variable) {
+    if (variable->isStaticLocal()) annotate(variable, kDebugOnly);
+    return true;
+  }
+};
+
 class DeclarationConsumer : public clang::ASTConsumer {
 public:
   DeclarationConsumer(clang::CompilerInstance& compiler, const RegionFiles& files, ViewKind kind)
@@ -133,6 +143,7 @@ private:
     auto* named = llvm::dyn_cast<clang::NamedDecl>(decl);
     if (named && (begin.region != 0 || (named->getIdentifier() && named->getName().starts_with("__rdb_")))) {
       if (llvm::isa<clang::FunctionDecl, clang::VarDecl>(decl)) annotate(decl, kDebugOnly);
+      if (seen_.insert(decl).second) StaticVisitor().TraverseDecl(decl);
       return;
     }
     Place end = places_.find(decl->getEndLoc());

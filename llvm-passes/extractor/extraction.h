@@ -5,9 +5,16 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rdb::extractor {
+
+// Bytes that debug code may read, from some address on.
+struct Reads {
+  bool everywhere = false;                          // anywhere before or behind it, too
+  std::vector<std::pair<int64_t, uint64_t>> ranges; // offset and size
+};
 
 // A program variable that a region uses: argument `position` of its debug function.
 struct Variable {
@@ -25,6 +32,8 @@ struct Variable {
   uint64_t align = 1;
   bool dereferenced = false; // the region may read memory that the variable points to
   bool deeply = false;       // ... and memory that is pointed to from there
+  Reads own;                 // of the variable itself
+  Reads behind;              // of what it points to
 };
 
 // A region in one host function: a region in a template has several.

@@ -21,6 +21,8 @@
 
 #include <fmt/format.h>
 #include <map>
+#include <optional>
+#include <tuple>
 
 namespace rdb::extractor {
 
@@ -308,9 +310,10 @@ private:
   // Which arguments are followed to other memory; what else the region may read.
   void note_dereferences() {
     for (size_t i = 0; i < argument_values_.size(); ++i) {
-      unsigned depth = depth_of_reads(argument_values_[i]);
-      result_.variables[i].dereferenced = depth > 0;
-      result_.variables[i].deeply = depth > 1;
+      Variable& variable = result_.variables[i];
+      unsigned depth = depth_of_reads(argument_values_[i], variable.own, variable.behind);
+      variable.dereferenced = depth > 0;
+      variable.deeply = depth > 1;
     }
     std::set<Function*> seen;
     note_reads(*function_, seen);
@@ -347,6 +350,16 @@ private:
     return false;
   }
 
+  // Of the C library: it reads the bytes that a pointer leads to and follows none of them.
+  static bool reads_bytes(StringRef name) {
+    for (StringRef prefix : {"str", "mem", "wcs"})
+      if (name.starts_with(prefix) && is_library(name)) return true;
+    for (StringRef own : {"printf", "fprintf", "dprintf", "snprintf", "sprintf", "puts", "fputs", "fwrite",
+                          "write", "putchar", "atoi", "atol", "atof"})
+      if (name == own) return true;
+    return false;
+  }
+
   bool is_debug_only(GlobalVariable& variable) {
     if (variable.getName().starts_with("__rdb_")) return true;
     GlobalVariable* list = host_.getParent()->getNamedGlobal("llvm.global.annotations");
@@ -358,32 +371,68 @@ private:
   }
 
   // How far is memory read from this variable on: 0 only itself, 1 what it points to, 2 further or unknown.
-  static unsigned depth_of_reads(Value* variable) {
-    // A value and what it is: 0 the variable's address, 1 its content, 2 something behind that.
-    std::vector<std::pair<Value*, unsigned>> work{{variable, 0}};
-    std::set<std::pair<Value*, unsigned>> seen;
+  // And which bytes of it and of what it points to.
+  unsigned depth_of_reads(Value* variable, Reads& own, Reads& behind) const {
+    // A value and what it is: 0 the variable's address, 1 its content, 2 something behind that; and how many
+    // bytes further, if that is known.
+    struct Step {
+      Value* value;
+      unsigned level;
+      std::optional<int64_t> offset;
+      bool operator<(const Step& other) const {
+        return std::tie(value, level, offset) < std::tie(other.value, other.level, other.offset);
+      }
+    };
+    const DataLayout& layout = host_.getDataLayout();
+    std::vector<Step> work{{variable, 0, 0}};
+    std::set<Step> seen;
     unsigned depth = 0;
-    while (!work.empty() && depth < 2) {
-      auto [value, level] = work.back();
+    auto note = [&](unsigned level, std::optional<int64_t> offset, TypeSize size) {
+      depth = std::max(depth, level);
+      if (level > 1) return;
+      Reads& reads = level == 0 ? own : behind;
+      if (offset && !size.isScalable())
+        reads.ranges.emplace_back(*offset, size.getFixedValue());
+      else
+        reads.everywhere = true;
+    };
+    while (!work.empty()) {
+      auto [value, level, offset] = work.back();
       work.pop_back();
-      if (!seen.insert({value, level}).second) continue;
+      if (!seen.insert({value, level, offset}).second) continue;
       for (User* user : value->users()) {
-        if (isa<GetElementPtrInst, CastInst, PHINode, SelectInst, BinaryOperator>(user)) {
-          work.push_back({user, level});
+        if (auto* step = dyn_cast<GetElementPtrInst>(user)) {
+          APInt further(layout.getIndexTypeSizeInBits(step->getType()), 0);
+          bool constant =
+              offset && step->getPointerOperand() == value && step->accumulateConstantOffset(layout, further);
+          work.push_back(
+              {step, level, constant ? std::optional(*offset + further.getSExtValue()) : std::nullopt});
+        } else if (isa<CastInst, PHINode, SelectInst, BinaryOperator>(user)) {
+          work.push_back({user, level, std::nullopt});
         } else if (auto* load = dyn_cast<LoadInst>(user)) {
-          depth = std::max(depth, level);
+          note(level, offset, layout.getTypeStoreSize(load->getType()));
           if (load->getType()->isPointerTy() || load->getType()->isIntegerTy(64))
-            work.push_back({load, std::min(level + 1, 2U)});
+            work.push_back({load, std::min(level + 1, 2U), 0});
+          else if (load->getType()->isAggregateType() || load->getType()->isVectorTy())
+            depth = 2;
         } else if (auto* store = dyn_cast<StoreInst>(user)) {
           // Kept in a variable of the region: follow that one.
-          if (level > 0 && store->getValueOperand() == value && value->getType()->isPointerTy())
-            work.push_back({store->getPointerOperand(), level - 1});
-          else if (store->getPointerOperand() == value)
-            depth = std::max(depth, level);
+          if (level > 0 && store->getValueOperand() == value && value->getType()->isPointerTy()) {
+            own.everywhere = behind.everywhere = true;
+            work.push_back({store->getPointerOperand(), level - 1, std::nullopt});
+          } else if (store->getPointerOperand() == value) {
+            note(level, offset, layout.getTypeStoreSize(store->getValueOperand()->getType()));
+          } else if (level == 0) { // its address is kept
+            own.everywhere = true;
+            depth = 2;
+          }
         } else if (auto* call = dyn_cast<CallBase>(user)) {
           if (level > 0 && !value->getType()->isPointerTy()) continue;
+          own.everywhere = behind.everywhere = true;
           const Function* callee = call->getCalledFunction();
-          bool reads_only_that = callee && (callee->isIntrinsic() || is_library(callee->getName()));
+          bool copies = isa<MemTransferInst>(call); // pointers too, and the copy may be followed
+          bool reads_only_that =
+              callee && !copies && (callee->isIntrinsic() || reads_bytes(callee->getName()));
           depth = std::max(depth, reads_only_that ? std::max(level, 1U) : 2U);
         }
       }

@@ -31,12 +31,12 @@ class Values(CompilerTest):
         return expected.splitlines(), got.splitlines()
 
     def test_without_optimisation_everything_is_there(self):
-        for name in ("basics.c", "objects.cc", "shared.c"):
+        for name in ("basics.c", "objects.cc", "shared.c", "debug_statics.c"):
             expected, got = self.outputs(name, ["-O0"])
             self.assertEqual(expected, got, name)
 
     def test_with_optimisation_nothing_is_wrong(self):
-        for name in ("basics.c", "objects.cc", "stale_memory.c", "shared.c"):
+        for name in ("basics.c", "objects.cc", "stale_memory.c", "shared.c", "debug_statics.c"):
             for level in ("-O1", "-O2", "-O3", "-Os"):
                 expected, got = self.outputs(name, [level])
                 wrong = first_not_in_order(got, expected)

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A write that is out of its place matters only to those arguments of a region whose memory it may change.
+// What a region reads through each argument is known from its code; whether the write can get there is asked
+// of LLVM's alias analysis, at the end of optimisation.
+#pragma once
+
+#include "codegen-patch/memory_target.h"
+#include "llvm-passes/extractor/extraction.h"
+
+#include <memory>
+#include <vector>
+
+namespace llvm {
+class Function;
+class Value;
+} // namespace llvm
+
+namespace rdb::codegen {
+
+// The memory of one argument at one label.
+struct Reach {
+  const llvm::Value* own = nullptr;    // address of the variable, if it is in memory
+  const llvm::Value* behind = nullptr; // the variable's value, if it is a pointer that is known
+  const extractor::Variable* variable = nullptr;
+};
+
+class AliasQueries {
+public:
+  explicit AliasQueries(llvm::Function& function);
+  ~AliasQueries();
+
+  // The arguments that the write cannot touch, in the target's `spares_*`.
+  void spare(Target& target, const std::vector<Reach>& arguments);
+
+private:
+  bool is_apart(const Target& target, const llvm::Value& from, const extractor::Reads& reads);
+
+  struct Analyses;
+  std::unique_ptr<Analyses> analyses_;
+};
+
+} // namespace rdb::codegen
