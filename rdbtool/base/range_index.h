@@ -44,8 +44,11 @@ public:
   bool any(uint64_t begin, uint64_t end, Function&& function) const {
     auto behind = std::lower_bound(ranges_.begin(), ranges_.end(), end,
                                    [](const Range& r, uint64_t address) { return r.begin < address; });
-    for (auto i = static_cast<size_t>(behind - ranges_.begin()); i-- > 0 && furthest_[i] > begin;)
-      if (ranges_[i].end > begin && function(ranges_[i])) return true;
+    for (auto left = static_cast<size_t>(behind - ranges_.begin()); left > 0; --left) {
+      if (furthest_[left - 1] <= begin) return false;
+      const Range& range = ranges_[left - 1];
+      if (range.end > begin && function(range)) return true;
+    }
     return false;
   }
 

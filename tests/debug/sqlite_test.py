@@ -33,7 +33,8 @@ int main(void) {
 
 # The head of the loop in sqlite3VdbeExec, where pOp is the instruction that comes.
 PLACE = "    assert( pOp>=aOp && pOp<&aOp[p->nOp]);\n"
-REGIONS = """#include <rdb/rdb.h>
+FUNCTION = "SQLITE_PRIVATE int sqlite3VdbeExec(\n"
+GLOBALS = """#include <rdb/rdb.h>
 rdb_begin_globals
 #include <stdio.h>
 static long steps;
@@ -65,13 +66,13 @@ class Sqlite(harness.TestCase):
     def test_regions_in_the_virtual_machine(self):
         with open(AMALGAMATION, encoding="utf-8", errors="surrogateescape") as file:
             source = file.read()
-        self.assertEqual(source.count(PLACE), 1)
+        self.assertEqual((source.count(PLACE), source.count(FUNCTION)), (1, 1))
         for level in ("-O0",):
             with self.subTest(level):
                 self.build(PROGRAM, source, level)
                 recorded = self.rdb("record", "--checksum", "-q", "-o", self.path("trace" + level), "--", "./program", status=0)
                 self.build(PROGRAM.replace("  return sqlite3_close", LAST + "  return sqlite3_close"),
-                           REGIONS + source.replace(PLACE, PLACE + STEP), level)
+                           source.replace(FUNCTION, GLOBALS + FUNCTION).replace(PLACE, PLACE + STEP), level)
                 replayed = self.rdb("replay", self.path("trace" + level), status=0)
                 lines = replayed.out.splitlines()
                 debug = [line for line in lines if line.startswith(("first ", "steps "))]
