@@ -4,10 +4,12 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/trace/trace_dir.h"
 
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,12 +33,23 @@ double parse_time(const std::string& text) {
   return value * scale;
 }
 
+// How the shell ended, as waitpid tells it; -1 if it could not be started.
+int run_in_shell(const std::string& command) {
+  const char* argv[] = {"sh", "-c", command.c_str(), nullptr};
+  pid_t child;
+  if (posix_spawn(&child, "/bin/sh", nullptr, nullptr, const_cast<char**>(argv), environ) != 0) return -1;
+  int status = -1;
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) return -1;
+  return status;
+}
+
 bool detected(const std::string& command, const record::SessionResult& result) {
   setenv("RDB_TRACE", result.trace.c_str(), 1);
   int status =
       result.ending.kind == guest::Ending::Kind::signalled ? 128 + result.ending.value : result.ending.value;
   setenv("RDB_STATUS", std::to_string(status).c_str(), 1);
-  int answer = std::system(command.c_str());
+  int answer = run_in_shell(command);
   if (answer == -1 || !WIFEXITED(answer) || WEXITSTATUS(answer) == 127)
     user_error("record: --detect {}: the command cannot be run", command);
   return WEXITSTATUS(answer) == 0;
