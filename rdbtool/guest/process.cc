@@ -156,6 +156,12 @@ Process::Next Process::system_call() {
     bad_frame.info.si_code = SI_KERNEL;
     return give(bad_frame);
   }
+  // A signal that is here already comes before the call: it may be the call that blocks or ignores it.
+  if (current().pending) {
+    outside_.called(*this, call, kNotStarted);
+    regs.rip -= 2;
+    return next;
+  }
   int64_t result = dispatch(call, next);
   if (next != Next::go_on) return next;
   if (result == kNotStarted) {
