@@ -147,6 +147,15 @@ Process::Next Process::system_call() {
   outside_.reached_call(*this);
   if (seccomp_.active())
     if (std::optional<Next> refused = filter_call(call)) return *refused;
+  bool changes_mask =
+      call.number == SYS_rt_sigreturn || (call.number == SYS_rt_sigprocmask && call.arguments[1] != 0);
+  if (changes_mask) hold_signals();
+  // A signal that is here already comes before the call, which may be the one that blocks it.
+  if (current().pending) {
+    outside_.called(*this, call, kNotStarted);
+    regs.rip -= 2;
+    return next;
+  }
   if (call.number == SYS_rt_sigreturn) {
     outside_.called(*this, call, 0);
     if (return_from_signal()) return Next::go_on;
@@ -156,13 +165,8 @@ Process::Next Process::system_call() {
     bad_frame.info.si_code = SI_KERNEL;
     return give(bad_frame);
   }
-  // A signal that is here already comes before the call: it may be the call that blocks or ignores it.
-  if (current().pending) {
-    outside_.called(*this, call, kNotStarted);
-    regs.rip -= 2;
-    return next;
-  }
   int64_t result = dispatch(call, next);
+  if (changes_mask && result != 0) set_mask(mask());
   if (next != Next::go_on) return next;
   if (result == kNotStarted) {
     // A signal comes first; afterwards the call is made again.
@@ -349,6 +353,12 @@ void Process::on_mask(uint64_t mask) {
   uint64_t real = mask & ~kSynchronousSignals;
   const int64_t arguments[6] = {SIG_SETMASK, reinterpret_cast<int64_t>(&real), 0, 8, 0, 0};
   interruptible_syscall(&self.pending, SYS_rt_sigprocmask, arguments);
+}
+
+void Process::hold_signals() {
+  if (!live_) return;
+  uint64_t all = ~kSynchronousSignals;
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&all), 0, 8);
 }
 
 void Process::on_action(int signal) {

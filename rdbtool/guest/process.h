@@ -182,6 +182,8 @@ private:
   void tell_refused(const CallShape& shape, const SyscallArgs& arguments);
 
   void on_mask(uint64_t mask) override;
+  // None is received from here on until the mask is set.
+  void hold_signals();
   void on_action(int signal) override;
   void on_fault(int signal, siginfo_t* info, void* context) override;
   void on_asynchronous(int signal, siginfo_t* info, void* context) override;
