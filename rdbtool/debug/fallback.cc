@@ -19,6 +19,12 @@ namespace {
 
 constexpr uint64_t kFirstInterval = 20; // ticks; then twice as long each time
 
+// These end the replay, not the region that runs: someone sent it, or nobody reads any more.
+bool is_for_all(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGPIPE || signal == SIGHUP ||
+         signal == SIGQUIT || signal == SIGKILL;
+}
+
 } // namespace
 
 bool Fallback::make_copy(uint64_t ticks) {
@@ -51,7 +57,7 @@ void Fallback::wait_for(pid_t successor, const Message& message) {
   int status = 0;
   while (waitpid(successor, &status, 0) < 0 && errno == EINTR) {
   }
-  bool interrupted = WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM);
+  bool interrupted = WIFSIGNALED(status) && is_for_all(WTERMSIG(status));
   if (message.region != nullptr && !interrupted) {
     if (!message.told)
       fmt::print(stderr,

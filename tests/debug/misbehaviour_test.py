@@ -143,6 +143,15 @@ class Misbehaviour(harness.TestCase):
         replayed = self.given_up("*(volatile int *)8 = 1", "debug code crashed with signal 11")
         self.assertRegex(replayed.err, r"#0 .* at bad\.c:23")
 
+    def test_a_reader_that_goes_away_ends_the_replay(self):
+        """And is no fault of the region that printed."""
+        self.write("bad.c", PROGRAM)
+        self.run_program([harness.program("rdb-clang"), "-g", "-O0", '-DWHAT=for (int k = 0; k < 100000; k++) puts("line")', "-o", "bad", "bad.c"], status=0)
+        self.rdb("record", "-q", "-o", self.path("trace"), "--", "./bad", status=6)
+        result = self.run_program(["/bin/sh", "-c", f"{harness.rdb()} replay --no-report {self.path('trace')} | head -n 1"], status=0)
+        self.assertEqual(result.out, "before\n")
+        self.assertNotIn("not run any more", result.err)
+
     def test_refused_by_name(self):
         for what in ("exit(9)", "abort()", "fork()", "system(\"true\")", "execl(\"/bin/true\", \"true\", (char *)0)"):
             self.given_up(what, "debug code must not call " + what.split("(")[0])
