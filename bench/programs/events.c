@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Something to watch: EVENTS in the environment of the replay says what is registered; see bench/events.
+// clang-format off: a marker of a region stands alone on its line
 #include <rdb/rdb.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Functions with one region each, of which one is called in a loop; see bench/regions.
+// clang-format off: a marker of a region stands alone on its line
 #include <rdb/rdb.h>
 #include <stdio.h>
 #include <stdlib.h>

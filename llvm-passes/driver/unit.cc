@@ -355,8 +355,7 @@ private:
       // Its records are those of a compile without -g: clang would follow variables by assignments instead.
       auto& code = compiler.getCodeGenOpts();
       code.setAssignmentTrackingMode(clang::CodeGenOptions::AssignmentTrackingOpts::Disabled);
-      code.PassBuilderCallbacks.push_back(
-          [&](llvm::PassBuilder& builder) { placement.attach(builder); });
+      code.PassBuilderCallbacks.push_back([&](llvm::PassBuilder& builder) { placement.attach(builder); });
     };
     run.action = [&](clang::CompilerInstance&) {
       return std::make_unique<ObjectAction>(files_, ViewKind::kMarked);

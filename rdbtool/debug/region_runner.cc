@@ -22,6 +22,7 @@ namespace {
 constexpr int kTick = 50'000; // microseconds
 // Code that is not the module's own is given this many ticks to come back to it: it may hold a lock.
 constexpr uint64_t kPatience = 20;
+constexpr off_t kKeptOutput = 1 << 20;
 
 void write_fully(int fd, const char* bytes, size_t size) {
   while (size > 0) {
@@ -220,14 +221,17 @@ void RegionRunner::give_up_after(RegionCount& count, const Escape& escape) {
 
 void RegionRunner::show_output(RegionCount& count) {
   std::fflush(stdout);
-  off_t size = lseek(captured_, 0, SEEK_END);
+  off_t size = lseek(captured_, 0, SEEK_CUR);
   if (size <= 0) return;
-  std::string text(static_cast<size_t>(size), '\0');
+  std::string& text = captured_text_;
+  text.resize(static_cast<size_t>(size));
   ssize_t n = pread(captured_, text.data(), text.size(), 0);
   text.resize(n > 0 ? static_cast<size_t>(n) : 0);
-  if (ftruncate(captured_, 0) != 0 || lseek(captured_, 0, SEEK_SET) != 0)
+  // The file's pages are kept for the next time, unless they are many.
+  if ((size > kKeptOutput && ftruncate(captured_, 0) != 0) || lseek(captured_, 0, SEEK_SET) != 0)
     bug("cannot empty the output buffer");
-  std::string result;
+  std::string& result = shown_text_;
+  result.clear();
   for (size_t at = 0; at < text.size();) {
     size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
     ++count.lines;
