@@ -106,6 +106,8 @@ class RecordReplay(harness.TestCase):
         shown = ["ready\n"]
         while shown[-1] != "interrupted\n":
             shown.append(child.stdout.readline())
+            if not shown[-1]:
+                self.fail(f"the program ended, status {child.wait()}: {child.stderr.read()}")
             self.assertIn(shown[-1], ("on\n", "interrupted\n"))
         # What the program does after a call shows that the call is in the log.
         self.assertEqual(child.stdout.readline(), "on\n")
