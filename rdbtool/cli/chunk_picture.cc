@@ -5,6 +5,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/cli/trace_text.h"
+#include "rdbtool/gdb/xml.h"
 #include "rdbtool/guest/syscalls/table.h"
 
 #include <algorithm>
@@ -29,23 +30,6 @@ constexpr double kHandoverDistance = 2; // likewise
 
 constexpr const char* kColours[] = {"#4269d0", "#ff725c", "#3ca951", "#efb118", "#a463f2",
                                     "#6cc5b0", "#ff8ab7", "#9c6b4e", "#97bbf5", "#9498a0"};
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (char c : text) {
-    if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (c == '&')
-      result += "&amp;";
-    else if (c == '"')
-      result += "&quot;";
-    else if (static_cast<unsigned char>(c) >= ' ')
-      result += c;
-  }
-  return result;
-}
 
 enum class MarkKind : uint8_t { call, signal, begin, end };
 
@@ -259,7 +243,7 @@ std::string Picture::mark_text(const Mark& mark) const {
   }
   std::string tag = shape.substr(1, shape.find(' ') - 1);
   std::string count = mark.count > 1 ? fmt::format("{} here\n", mark.count) : "";
-  return shape + "<title>" + escaped(count + mark.title) + "</title></" + tag + ">\n";
+  return shape + "<title>" + gdb::xml_escaped(count + mark.title) + "</title></" + tag + ">\n";
 }
 
 std::string Picture::legend() const {
@@ -289,7 +273,7 @@ std::string Picture::text() const {
       "<rect width='{0}' height='{1}' fill='#fff'/>\n"
       "<text x='12' y='22' font-size='15' font-weight='bold'>{2}, process {3}</text>"
       "<text x='12' y='40' fill='#777'>times {4} to {5}, in instructions: {6} turns of {7} threads</text>\n",
-      width, height, escaped(process_.program), process_.pid, range_.from, range_.to, turns_,
+      width, height, gdb::xml_escaped(process_.program), process_.pid, range_.from, range_.to, turns_,
       threads_.size());
   result += axis();
   for (size_t lane = 0; lane < threads_.size(); ++lane)

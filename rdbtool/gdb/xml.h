@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Text inside the XML that some of gdb's packets carry.
+// Text inside XML: of the packets of gdb that carry it, and of pictures.
 #pragma once
 
 #include <string>
