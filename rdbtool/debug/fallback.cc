@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -60,9 +61,8 @@ void Fallback::wait_for(pid_t successor, const Message& message) {
   bool interrupted = WIFSIGNALED(status) && is_for_all(WTERMSIG(status));
   if (message.region != nullptr && !interrupted) {
     if (!message.told)
-      fmt::print(stderr,
-                 "rdb: {}: debug code ended the process that it ran in; this region is not run any more\n",
-                 message.region->place);
+      fmt::print(stderr, "rdb: {}: {}; this region is not run any more\n", message.region->place,
+                 message.reason[0] != '\0' ? message.reason : "debug code ended the process that it ran in");
     return;
   }
   if (WIFEXITED(status)) _exit(WEXITSTATUS(status));
@@ -75,6 +75,11 @@ void Fallback::wait_for(pid_t successor, const Message& message) {
   sigprocmask(SIG_UNBLOCK, &all, nullptr);
   raise(signal);
   _exit(128 + signal);
+}
+
+void Fallback::say_why(const char* reason) {
+  if (message_ == nullptr) return;
+  std::strncpy(message_->reason, reason, sizeof message_->reason - 1);
 }
 
 void Fallback::go_back() {

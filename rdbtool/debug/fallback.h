@@ -27,8 +27,10 @@ public:
   // Around a region. If this process ends meanwhile, in whatever way, the last copy goes on, where the region
   // is given up when it comes to this hit.
   void enter(const RegionCount& region, uint64_t hits, uint64_t time) {
-    if (message_ != nullptr) *message_ = {&region, hits, time, false};
+    if (message_ != nullptr) *message_ = {&region, hits, time, false, ""};
   }
+  // Known before the user is told: this process may not live to tell.
+  void say_why(const char* reason);
   void leave() {
     if (message_ != nullptr) message_->region = nullptr;
   }
@@ -46,7 +48,8 @@ private:
     const RegionCount* region = nullptr; // at the same address in both
     uint64_t hits = 0;
     uint64_t time = 0;
-    bool told = false; // the user knows why
+    bool told = false;     // the user knows why
+    char reason[400] = ""; // if it is known
   };
   struct Output {
     int descriptor;

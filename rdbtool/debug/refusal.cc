@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
+#include <stdio_ext.h>
 #include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ Escape* g_escape = nullptr;
 std::byte g_stack[256 * 1024];
 
 [[noreturn]] void refuse(const char* what) {
-  give_up(std::string("debug code must not call ") + what);
+  give_up_at(nullptr, "debug code must not call {}", what);
 }
 
 uint64_t g_guest_output = 0;
@@ -32,10 +33,10 @@ void* own_file(void* guest, const char* function) {
   auto address = reinterpret_cast<uint64_t>(guest);
   if (address == g_guest_output) return stdout;
   if (address == g_guest_error) return stderr;
-  give_up(
-      fmt::format("debug code called {0} with a FILE of the program: of those its own libc has only stdout "
-                  "and stderr (rdb_guest({0}) is the program's)",
-                  function));
+  give_up_at(nullptr,
+             "debug code called {0} with a FILE of the program: of those its own libc has only stdout and "
+             "stderr (rdb_guest({0}) is the program's)",
+             function);
 }
 
 } // namespace
@@ -92,14 +93,19 @@ bool can_escape() {
   return g_escape != nullptr;
 }
 
-void give_up(const std::string& reason, void* context) {
+void Escape::set_reason(std::string_view text) {
+  reason[text.copy(reason, sizeof reason - 1)] = '\0';
+}
+
+void give_up(std::string_view reason, void* context) {
   if (g_escape == nullptr) {
     // A constructor of the module: there is no region to go back to.
     fmt::print(stderr, "rdb: {} (outside of any region)\n", reason);
     std::fflush(nullptr);
     _exit(kExitFailure);
   }
-  g_escape->reason = reason;
+  if (__fpending(stdout) != 0) fflush_unlocked(stdout);
+  g_escape->set_reason(reason);
   ucontext_t here;
   if (context == nullptr) {
     getcontext(&here);

@@ -7,8 +7,11 @@
 
 #include <csetjmp>
 #include <cstdint>
+#include <fmt/format.h>
+#include <iterator>
 #include <span>
-#include <string>
+#include <string_view>
+#include <utility>
 
 struct rdb_module_host;
 
@@ -20,12 +23,15 @@ const rdb_module_host* module_host();
 // Where to go when the running debug function is given up; null when none runs.
 struct Escape {
   sigjmp_buf place;
-  std::string reason;
+  char reason[400]; // empty if debug code was not given up; no string: debug code may have broken the heap
   // Where debug code was, with a copy of its stack from `stack_begin` on: the stack itself is used again by
   // the time somebody looks.
   engine::Registers registers;
   uint64_t stack_begin = 0;
   std::span<const std::byte> stack;
+
+  Escape() { reason[0] = '\0'; }
+  void set_reason(std::string_view text);
 };
 // Fills in where a signal handler's context was.
 void note_place(Escape& escape, void* context);
@@ -33,8 +39,18 @@ void note_place(Escape& escape, void* context);
 void set_guest_streams(uint64_t output, uint64_t error);
 void set_escape(Escape* escape);
 bool can_escape();
-// Leaves the running debug function. Does not return. `context`: a signal handler's, to tell where.
-[[noreturn]] void give_up(const std::string& reason, void* context = nullptr);
+// Leaves the running debug function. Does not return. What it printed so far is written first. Takes nothing
+// from the heap. `context`: a signal handler's, to tell where.
+[[noreturn]] void give_up(std::string_view reason, void* context = nullptr);
+
+// The same, with a format.
+template <class... Arguments>
+[[noreturn]] void give_up_at(void* context, fmt::format_string<Arguments...> format,
+                             Arguments&&... arguments) {
+  fmt::basic_memory_buffer<char, sizeof(Escape::reason)> text;
+  fmt::format_to(std::back_inserter(text), format, std::forward<Arguments>(arguments)...);
+  give_up({text.data(), text.size()}, context);
+}
 
 // Is this address in the code of a debug module?
 bool in_module(uint64_t address);

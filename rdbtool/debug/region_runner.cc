@@ -106,8 +106,11 @@ RegionRunner::RegionRunner(const RunnerOptions& options) : options_(options), ha
     if (target < 0) user_error("{}: {}", options.output, std::strerror(errno));
   }
   bool capture = options.prefix || options.timed;
-  if (target < 0 && !capture) return;
+  // What debug code printed is shown even if it breaks the heap after that.
+  static char room[1 << 14];
   std::fflush(stdout);
+  std::setvbuf(stdout, room, isatty(1) && !capture ? _IOLBF : _IOFBF, sizeof room);
+  if (target < 0 && !capture) return;
   // The replayed program's own output keeps going to the terminal.
   terminal_ = target >= 0 ? target : fcntl(1, F_DUPFD_CLOEXEC, 100);
   if (capture) {
@@ -165,9 +168,9 @@ void RegionRunner::run(RegionCount& count, Code code, void* argument, void (*flu
     try {
       code(argument);
     } catch (const std::exception& thrown) {
-      escape.reason = std::string("an exception left debug code: ") + thrown.what();
+      escape.set_reason(std::string("an exception left debug code: ") + thrown.what());
     } catch (...) {
-      escape.reason = "an exception left debug code";
+      escape.set_reason("an exception left debug code");
     }
   } else {
     // Out of a signal handler, perhaps.
@@ -183,12 +186,18 @@ void RegionRunner::run(RegionCount& count, Code code, void* argument, void (*flu
     }
   nested_->end_region();
   if (options_.timed) count.ticks += __rdtsc() - start;
+  bool given_up = escape.reason[0] != '\0';
+  if (given_up) {
+    fallback_.say_why(escape.reason);
+    ticks_in_run_ = 0;
+    gives_up_ = true;
+  }
   if (flush != nullptr) flush();
-  bool given_up = !escape.reason.empty();
   if (given_up && options_.retry) fmt::print("<{}>\n", escape.reason);
   if (captured_ >= 0) show_output(count);
   if (guard_.on() && guard_.stray()) report_stray(count);
   if (given_up && !options_.retry) give_up_after(count, escape);
+  gives_up_ = false;
   fallback_.leave();
 }
 
@@ -260,9 +269,8 @@ bool RegionRunner::host_fault(int signal, siginfo_t* info, void* context) {
   constexpr uint64_t kNear = 1u << 16;
   if (signal == SIGSEGV && address < sp + kNear && address + kNear > sp)
     give_up("debug code overflowed its stack", context);
-  give_up(fmt::format("debug code crashed with signal {} ({}, address {})", signal, strsignal(signal),
-                      info->si_addr),
-          context);
+  give_up_at(context, "debug code crashed with signal {} ({}, address {})", signal, strsignal(signal),
+             info->si_addr);
 }
 
 void RegionRunner::aborted(void* context) {
@@ -273,6 +281,7 @@ void RegionRunner::aborted(void* context) {
 
 void RegionRunner::tick(void* context) {
   ticks_ = ticks_ + 1;
+  if (gives_up_ && ++ticks_in_run_ > kPatience) _exit(kExitFailure); // lost in what debug code has broken
   if (!can_escape()) return;
   if (ticked_run_ != runs_) {
     ticked_run_ = runs_;
@@ -284,7 +293,7 @@ void RegionRunner::tick(void* context) {
   if (nested_->interrupt(context)) return;
   auto pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
   if (!in_module(pc) && ticks_in_run_ < allowed + kPatience) return;
-  give_up(fmt::format("debug code did not end within {} s (--region-timeout)", options_.timeout), context);
+  give_up_at(context, "debug code did not end within {} s (--region-timeout)", options_.timeout);
 }
 
 } // namespace rdb::debug

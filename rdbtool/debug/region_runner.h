@@ -74,6 +74,7 @@ private:
   uint64_t runs_ = 0;           // so far
   uint64_t ticked_run_ = 0;     // the run that was seen at the last tick
   uint64_t ticks_in_run_ = 0;
+  volatile bool gives_up_ = false; // debug code was left, and is reported
   sigset_t mask_ = {};
   int terminal_ = -1; // where debug output goes, while standard output is something else
   int captured_ = -1; // where debug output is kept before it gets its prefix

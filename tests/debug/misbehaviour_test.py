@@ -187,6 +187,7 @@ class Misbehaviour(harness.TestCase):
         # What debug code had done and printed by then stays; the rest is as if the region were not there.
         for what, words in (("*(volatile int *)8 = 1", "crashed with signal 11"), ("for (;;) {}", "did not end within"),
                             ("memset(malloc(40) - 16, 255, 4096); free(malloc(2000)); free(malloc(70000)); abort()", "debug code"),
+                            ("memset((char *)malloc(40) - 60000, 255, 100000); free(malloc(2000)); abort()", "debug code"),
                             ("longjmp(place, 1)", "debug code must not call longjmp")):
             with self.subTest(what):
                 self.write("bad.c", GOES_ON)
