@@ -112,6 +112,66 @@ class Total(harness.TestCase):
         self.assertEqual(self.total(), (1, "0 passed, 0 failed\n"))
 
 
+class Full(harness.TestCase):
+    """scripts/test-full on a build folder of three small tests, one of which fails until it is mended."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("CTestTestfile.cmake", "".join(
+            f'add_test("{name}" "/bin/sh" "-c" "{command}")\n' for name, command in
+            (("unit.good", "echo ran >>good"), ("unit.late", "echo ran >>late; test -e mended"), ("unit.good.too", "true"))))
+
+    def full(self, *args, status):
+        return self.run_program([os.path.join(SCRIPTS, "test-full"), "--build", self.tmp, *args], status=status).out
+
+    def times(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return len(file.readlines())
+
+    def page(self):
+        with open(self.path("test-status.md"), encoding="utf-8") as file:
+            return file.read()
+
+    def test_what_failed_can_be_mended_and_run_again(self):
+        out = self.full(status=1)
+        self.assertIn("[3 of 3, ", out)
+        self.assertIn("unit.late: FAILED, ", out)
+        self.assertEqual(out.splitlines()[-1], "2 passed, 1 failed")
+        self.assertIn("**2 passed, 1 failed**", self.page())
+        self.assertIn("| unit.late | 1 | 1 |", self.page())
+        self.write("mended", "")
+        self.assertEqual(self.full("--resume", status=0).splitlines()[-1], "3 passed, 0 failed")
+        self.assertIn("**3 passed, 0 failed**", self.page())
+        self.assertEqual((self.times("good"), self.times("late")), (1, 2))
+
+    def test_some_tests_alone_leave_the_page(self):
+        self.assertIn("2 tests have not run", self.full("unit.good", status=0))
+        self.assertFalse(os.path.exists(self.path("test-status.md")))
+        self.full("unit.late", "unit.good.too", status=1)
+        self.assertIn("**2 passed, 1 failed**", self.page())
+        self.assertEqual(self.times("good"), 1)
+
+    def test_an_unknown_name_is_wrong_use(self):
+        self.full("unit.goo", status=2)
+
+
+class WrongUse(harness.TestCase):
+    ALL = ("build", "check", "demo", "deps", "dist", "fresh-test", "test", "walkthrough")
+
+    def test_every_script_names_the_wrong_argument_and_exits_with_2(self):
+        for script, *words in (*([name] for name in self.ALL if name != "walkthrough"), ("walkthrough", "guide.md")):
+            with self.subTest(script):
+                result = self.run_program([os.path.join(SCRIPTS, script), "--nonsense", *words], status=2)
+                self.assertIn("--nonsense", result.err)
+                self.assertEqual(result.out, "")
+
+    def test_every_script_explains_itself(self):
+        for script in self.ALL:
+            with self.subTest(script):
+                result = self.run_program([os.path.join(SCRIPTS, script), "--help"], status=0)
+                self.assertIn(f"scripts/{script}", result.out)
+
+
 class Documents(harness.TestCase):
     def documents(self):
         listed = self.run_program(["/usr/bin/find", harness.SOURCE, "-name", "*.md", "-not", "-path", "*/build*/*",
