@@ -17,7 +17,7 @@ namespace {
 static_assert(static_cast<int>(EventKind::time) == RDB_TIME && kEventKinds == RDB_TIME + 1 &&
               static_cast<int>(EventKind::after_access) == RDB_ACCESS_AFTER);
 
-static_assert(sizeof(rdb_registers) == sizeof(engine::Registers) &&
+static_assert(sizeof(rdb_registers) <= sizeof(engine::Registers) &&
               offsetof(rdb_registers, rdi) == engine::RDI * 8 &&
               offsetof(rdb_registers, rip) == offsetof(engine::Registers, rip) &&
               offsetof(rdb_registers, gs_base) == offsetof(engine::Registers, gs_base));

@@ -38,6 +38,8 @@ constexpr Rule kRules[] = {
     {ZYDIS_MNEMONIC_XGETBV, Kind::input, InputKind::xgetbv},
     {ZYDIS_MNEMONIC_POPF, Kind::emulated, InputKind::none, Emulated::popf},
     {ZYDIS_MNEMONIC_POPFQ, Kind::emulated, InputKind::none, Emulated::popf},
+    {ZYDIS_MNEMONIC_PUSHF, Kind::emulated, InputKind::none, Emulated::pushf},
+    {ZYDIS_MNEMONIC_PUSHFQ, Kind::emulated, InputKind::none, Emulated::pushf},
     {ZYDIS_MNEMONIC_XSAVE, Kind::emulated, InputKind::none, Emulated::xsave},
     {ZYDIS_MNEMONIC_XSAVE64, Kind::emulated, InputKind::none, Emulated::xsave},
     {ZYDIS_MNEMONIC_XSAVEC, Kind::emulated, InputKind::none, Emulated::xsavec},

@@ -29,6 +29,7 @@ enum class Kind : uint8_t {
 enum class Emulated : uint8_t {
   none,
   popf,
+  pushf,
   xsave,
   xsavec,
   xsaveopt,

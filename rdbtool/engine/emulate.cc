@@ -15,7 +15,6 @@ namespace rdb::engine {
 namespace {
 
 constexpr uint64_t kTrapFlag = 1 << 8;
-constexpr uint64_t kAlignmentCheck = 1 << 18;
 // What popf can change in user mode: CF PF AF ZF SF TF DF OF NT AC ID.
 constexpr uint64_t kUserFlags = 0x244DD5;
 
@@ -186,10 +185,16 @@ Translator::Next Translator::emulate(Stop& stop, const Instruction& exit_instruc
     if (memory_.read(GuestAddr(regs.gpr[RSP]), &value, size) != size)
       return raise(stop, SIGSEGV, SEGV_MAPERR, regs.gpr[RSP], 14, 4);
     if (value & kTrapFlag) limit("popf that sets the trap flag at {:#x}", instruction.pc);
-    if (value & kAlignmentCheck) limit("popf that sets the alignment-check flag at {:#x}", instruction.pc);
     uint64_t changeable = size == 2 ? kUserFlags & 0xFFFF : kUserFlags;
-    regs.rflags = (regs.rflags & ~changeable) | (value & changeable) | 2;
+    regs.set_flags((regs.flags() & ~changeable) | (value & changeable) | 2);
     regs.gpr[RSP] += size;
+    break;
+  }
+  case Emulated::pushf: {
+    uint64_t value = regs.flags();
+    size_t size = instruction.operand16 ? 2 : 8;
+    next = store_emulated(stop, instruction, regs.gpr[RSP] - size, &value, size);
+    if (next == Next::go_on) regs.gpr[RSP] -= size;
     break;
   }
   case Emulated::xsave:

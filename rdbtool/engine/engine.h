@@ -23,6 +23,16 @@ struct Registers {
   uint64_t rflags = 0x202;
   uint64_t fs_base = 0;
   uint64_t gs_base = 0;
+  // Flags that the guest has set and the CPU has not: AC, which would make the host's accesses fault too.
+  uint64_t kept_flags = 0;
+
+  static constexpr uint64_t kAlignmentCheck = 1 << 18;
+  // As the guest sees them.
+  uint64_t flags() const { return rflags | kept_flags; }
+  void set_flags(uint64_t flags) {
+    rflags = flags & ~kAlignmentCheck;
+    kept_flags = flags & kAlignmentCheck;
+  }
 };
 
 // x87, SSE, AVX (and AVX-512) state in the standard, non-compacted XSAVE layout.

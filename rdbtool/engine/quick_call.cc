@@ -20,7 +20,7 @@ uint64_t Translator::quick_call(const Exit& exit) {
   Registers& regs = state_.registers;
   regs.rip = exit.target;
   regs.gpr[RCX] = regs.rip;
-  regs.gpr[R11] = regs.rflags;
+  regs.gpr[R11] = regs.flags();
   if (!quick_.function(quick_.context, regs, executed_ + static_cast<uint64_t>(charged))) return 0;
   ++statistics_.quick_calls;
   Block* block = cache_.find(exit.target);

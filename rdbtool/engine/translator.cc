@@ -219,7 +219,7 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
         return Next::go_on;
       }
       regs.gpr[RCX] = regs.rip;
-      regs.gpr[R11] = regs.rflags;
+      regs.gpr[R11] = regs.flags();
       stop.reason = StopReason::system_call;
       return Next::stop;
     case ExitKind::input:

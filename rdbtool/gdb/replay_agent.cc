@@ -125,7 +125,7 @@ Registers ReplayAgent::registers(ThreadId id) {
   Registers out;
   std::copy(std::begin(regs.gpr), std::end(regs.gpr), out.gpr.begin());
   out.rip = regs.rip;
-  out.rflags = regs.rflags;
+  out.rflags = regs.flags();
   out.fs_base = regs.fs_base;
   out.gs_base = regs.gs_base;
   if (thread != nullptr && thread->at_call) {
@@ -147,7 +147,7 @@ void ReplayAgent::set_registers(ThreadId id, const Registers& in) {
   engine::Registers& regs = replayer_.registers();
   std::copy(in.gpr.begin(), in.gpr.end(), std::begin(regs.gpr));
   regs.rip = in.rip;
-  regs.rflags = in.rflags;
+  regs.set_flags(in.rflags);
   regs.fs_base = in.fs_base;
   regs.gs_base = in.gs_base;
   Bytes image = in.vectors;

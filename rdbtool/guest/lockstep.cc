@@ -198,7 +198,7 @@ void compare(const Outcome& expected, const Outcome& found, size_t vector_size, 
   compare_number(found, "rip", expected.registers.rip, found.registers.rip);
   for (size_t i = 0; i < 16; ++i)
     compare_number(found, kNames[i], expected.registers.gpr[i], found.registers.gpr[i]);
-  compare_number(found, "rflags", expected.registers.rflags, found.registers.rflags);
+  compare_number(found, "rflags", expected.registers.flags(), found.registers.flags());
   compare_number(found, "the FS base", expected.registers.fs_base, found.registers.fs_base);
   compare_number(found, "the GS base", expected.registers.gs_base, found.registers.gs_base);
   compare_number(found, "the signal", static_cast<uint64_t>(expected.signal),

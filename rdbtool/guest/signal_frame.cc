@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/guest/signal_frame.h"
 
+#include "rdbtool/base/error.h"
 #include "rdbtool/engine/cpu.h"
 
 #include <cstring>
@@ -57,7 +58,8 @@ constexpr size_t kTrailerOffset = 464;
 constexpr uint64_t kRedZone = 128;
 // UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS
 constexpr uint64_t kContextFlags = 7;
-constexpr uint64_t kClearedFlags = 0x10500;  // DF, TF, RF
+constexpr uint64_t kClearedFlags = 0x10500; // DF, TF, RF
+constexpr uint64_t kTrapFlag = 0x100;
 constexpr uint64_t kRestoredFlags = 0x50DD5; // AC, OF, DF, TF, SF, ZF, AF, PF, CF, RF
 
 // Pairs of (field in the frame, register): one list for both directions.
@@ -138,7 +140,7 @@ bool push_signal_frame(engine::Engine& engine, engine::GuestMemory& memory, cons
   frame.ucontext.stack.size = stack.size;
   SigContext& context = frame.ucontext.context;
   each_register(context, regs, [](uint64_t& field, uint64_t& reg) { field = reg; });
-  context.flags = regs.rflags;
+  context.flags = regs.flags();
   context.cs = 0x33;
   context.ss = 0x2B;
   context.err = signal.error_code;
@@ -188,7 +190,8 @@ bool pop_signal_frame(engine::Engine& engine, engine::GuestMemory& memory, uint6
     engine.write_vectors(vectors);
   }
   each_register(context, regs, [](uint64_t& field, uint64_t& reg) { reg = field; });
-  regs.rflags = (regs.rflags & ~kRestoredFlags) | (context.flags & kRestoredFlags);
+  if (context.flags & kTrapFlag) limit("a return from a signal handler that sets the trap flag");
+  regs.set_flags((regs.flags() & ~kRestoredFlags) | (context.flags & kRestoredFlags));
   mask = frame.ucontext.mask;
   stack.base = frame.ucontext.stack.sp;
   stack.flags = frame.ucontext.stack.flags;

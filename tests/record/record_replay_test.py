@@ -94,10 +94,11 @@ class RecordReplay(harness.TestCase):
         self.assertTrue(set(replayed.out) <= set("x\n"))
 
     def test_ctrl_c_goes_to_the_program_and_a_second_one_ends_the_recording(self):
-        script = ("import signal, time\n"
-                  "signal.signal(signal.SIGINT, lambda *_: print('interrupted', flush=True))\n"
-                  "print('ready', flush=True)\n"
-                  "while True:\n    time.sleep(0.05)\n    print('on', flush=True)")
+        # Not with print(): Python refuses to enter it from a handler that came while it was flushing.
+        script = ("import os, signal, time\n"
+                  "signal.signal(signal.SIGINT, lambda *_: os.write(1, b'interrupted\\n'))\n"
+                  "os.write(1, b'ready\\n')\n"
+                  "while True:\n    time.sleep(0.05)\n    os.write(1, b'on\\n')")
         argv = [harness.rdb(), "record", "-o", self.path("trace"), "/usr/bin/python3", "-c", script]
         child = subprocess.Popen(argv, cwd=self.tmp, env=self.environment(), stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, text=True, start_new_session=True)

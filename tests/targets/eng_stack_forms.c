@@ -42,6 +42,9 @@ FORM(push_word_memory, "pushw 2(%rsp); popw %bx; pushw %sp; popw %ax; and $0xf, 
 FORM(push_immediates, "push $-1; push $0x7fffffff; push $-128; pop %rax; pop %rbx; pop %rcx");
 FORM(push_segments, "push %fs; pop %rax; movzwl %ax, %eax; push %gs; pop %rbx; movzwl %bx, %ebx");
 FORM(push_flags, "cmp %rax, %rbx; pushf; pop %rcx; pushfw; popw %dx");
+FORM(alignment_flag,
+     "pushf; pop %rax; xor $0x40000, %rax; push %rax; popf; pushf; pop %rbx; xor $0x40000, %rax; "
+     "push %rax; popf; pushf; pop %rcx");
 FORM(pop_flags, "push $0xcd5; popf; pushf; pop %rax; cld; pushw $0x246; popfw; pushf; pop %rbx");
 FORM(enter_leave, "enter $32, $0; movq $5, -8(%rbp); mov -8(%rbp), %rax; leave");
 FORM(enter_nested, "lea 64(%rsp), %rbp; mov %rbp, %rdi; enter $16, $3; mov %rsp, %rax; sub %rbp, %rax; leave;"
@@ -84,15 +87,13 @@ static const struct {
   void (*run)(void);
 } kForms[] = {
 #define F(name) {#name, name}
-    F(push_rsp),        F(pop_rsp),          F(push_rsp_memory),   F(push_rsp_indexed),
-    F(pop_rsp_memory),  F(pop_rsp_zero),     F(push_word),         F(push_word_memory),
-    F(push_immediates), F(push_segments),    F(push_flags),        F(pop_flags),
-    F(enter_leave),     F(enter_nested),     F(leave_word),        F(call_rsp_memory),
-    F(call_rsp_top),    F(call_rsp_indexed), F(call_rsp_register), F(jump_rsp_memory),
-    F(jump_pushed),     F(return_n),         F(return_odd),        F(call_next),
-    F(return_changed),  F(return_skipped),   F(jump_rcx),          F(jump_ecx),
-    F(loops),           F(loop_ecx),         F(loop_wraps),        F(red_zone),
-    F(prefixed),        F(far_stack),
+    F(push_rsp),        F(pop_rsp),         F(push_rsp_memory),  F(push_rsp_indexed), F(pop_rsp_memory),
+    F(pop_rsp_zero),    F(push_word),       F(push_word_memory), F(push_immediates),  F(push_segments),
+    F(push_flags),      F(alignment_flag),  F(pop_flags),        F(enter_leave),      F(enter_nested),
+    F(leave_word),      F(call_rsp_memory), F(call_rsp_top),     F(call_rsp_indexed), F(call_rsp_register),
+    F(jump_rsp_memory), F(jump_pushed),     F(return_n),         F(return_odd),       F(call_next),
+    F(return_changed),  F(return_skipped),  F(jump_rcx),         F(jump_ecx),         F(loops),
+    F(loop_ecx),        F(loop_wraps),      F(red_zone),         F(prefixed),         F(far_stack),
 };
 
 int main(void) {
