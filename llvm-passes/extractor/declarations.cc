@@ -4,6 +4,7 @@
 #include "llvm-passes/extractor/declarations.h"
 
 #include "llvm-passes/extractor/region_rules.h"
+#include "llvm-passes/extractor/show_calls.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
@@ -138,21 +139,34 @@ private:
         if (!member->isImplicit()) handle(member);
       return;
     }
+    if (is_show_instance(decl)) complete_show_calls(*decl, *context_);
     Place begin = places_.find(decl->getBeginLoc());
     if (!begin.file) return;
     auto* named = llvm::dyn_cast<clang::NamedDecl>(decl);
     if (named && (begin.region != 0 || (named->getIdentifier() && named->getName().starts_with("__rdb_")))) {
       if (llvm::isa<clang::FunctionDecl, clang::VarDecl>(decl)) annotate(decl, kDebugOnly);
-      if (seen_.insert(decl).second) StaticVisitor().TraverseDecl(decl);
+      if (seen_.insert(decl).second) {
+        StaticVisitor().TraverseDecl(decl);
+        complete_show_calls(*decl, *context_);
+      }
       return;
     }
     Place end = places_.find(decl->getEndLoc());
     if (!has_region_between(begin, end) || !seen_.insert(decl).second) return;
     VariableVisitor(places_, *context_).TraverseDecl(decl);
+    complete_show_calls(*decl, *context_);
     if (kind_ == ViewKind::kModule)
       if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl);
           function && !function->isTemplateInstantiation())
         check_region_rules(*function, places_, compiler_.getDiagnostics());
+  }
+
+  // An instance of one of the templates in <rdb/show.h>.
+  static bool is_show_instance(const clang::Decl* decl) {
+    const auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl);
+    if (function == nullptr || !function->isTemplateInstantiation()) return false;
+    const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(function->getDeclContext());
+    return space != nullptr && space->getIdentifier() != nullptr && space->getName() == "__rdb";
   }
 
   static bool has_region_between(const Place& begin, const Place& end) {

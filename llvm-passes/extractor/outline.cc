@@ -347,7 +347,19 @@ private:
       if (name.starts_with(prefix)) return true;
     for (std::string_view own : link::kPrivateNames)
       if (name == StringRef(own)) return true;
-    return false;
+    return name.starts_with("__rdb_show_");
+  }
+
+  // How far <rdb/show.h> follows what it is handed the address of: the type's text says so.
+  static std::optional<unsigned> depth_of_show(const CallBase& call) {
+    const Function* callee = call.getCalledFunction();
+    if (!callee || !callee->getName().starts_with("__rdb_show_")) return std::nullopt;
+    if (callee->getName() == "__rdb_show_readable") return 0;
+    const auto* text = dyn_cast<GlobalVariable>(call.getArgOperand(0)->stripPointerCasts());
+    const auto* bytes =
+        text && text->hasInitializer() ? dyn_cast<ConstantDataArray>(text->getInitializer()) : nullptr;
+    if (!bytes || !bytes->isString() || bytes->getNumElements() == 0) return std::nullopt;
+    return bytes->getAsString()[0] - '0';
   }
 
   // Of the C library: it reads the bytes that a pointer leads to and follows none of them.
@@ -428,6 +440,12 @@ private:
           }
         } else if (auto* call = dyn_cast<CallBase>(user)) {
           if (level > 0 && !value->getType()->isPointerTy()) continue;
+          if (std::optional<unsigned> further = depth_of_show(*call)) {
+            own.everywhere |= level == 0;
+            behind.everywhere |= level + *further > 0;
+            depth = std::max(depth, std::min(level + *further, 2U));
+            continue;
+          }
           own.everywhere = behind.everywhere = true;
           const Function* callee = call->getCalledFunction();
           bool copies = isa<MemTransferInst>(call); // pointers too, and the copy may be followed

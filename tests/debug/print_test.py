@@ -102,6 +102,88 @@ int main(int argc, char** argv) {
 """
 
 
+TYPES = r"""#include <complex.h>
+#include <stdio.h>
+enum color { RED, GREEN = 5, BLUE };
+enum flags { F_A = 1, F_B = 2, F_C = 4 };
+struct inner { int a[3]; char name[8]; enum color c; };
+struct node {
+  int key; struct node *left, *right; struct inner in; unsigned narrow : 3; int wide : 5; enum flags f : 4; double d;
+  int (*call)(const char *); union { int i; unsigned char bytes[4]; }; const char *text;
+};
+static int work(struct node *n, int *p, char *s, void *v) {
+  _Atomic int atomic = 7;
+  short small = -3; unsigned char byte = 200; _Bool yes = 1; char letter = '\''; long double precise = 1.5L;
+  __int128 big = -((__int128)1 << 100);
+  double matrix[2][3] = {{1, 2, 3}, {4, 5, 6.5}};
+  struct node copy = *n;
+  const char *names[] = {"one", "two", 0};
+  enum color c = BLUE, odd_color = 77;
+  enum flags f = F_A | F_C, odd = 8, none = 0;
+  double _Complex z = 1 + 2 * I;
+  struct node *bad = (void *)16, *nothing = 0, **to_pointer = &n;
+  char *bad_text = (char *)32, line[400] = "";
+  int many[40] = {1};
+  float third = 1 / 3.0f;
+  for (int i = 0; i < 300; i++) line[i] = 'x';
+  return *p + copy.key + small;
+}
+int main(void) {
+  struct node n = {3, 0, 0, {{1, 2, 3}, "bob", GREEN}, 5, -2, F_B, 2.5, puts, {258}, "he\"llo\n"};
+  int i = 4;
+  n.left = &n;
+  return work(&n, &i, "tab\t", &n) & 0;
+}
+"""
+NODE = ('{key = 3, left = ADDRESS, right = null, in = {a = {1, 2, 3}, name = "bob", c = GREEN}, narrow = 5, wide = -2, f = F_B, d = 2.5, '
+        'call = ADDRESS <_IO_puts at libc.so.6>, i = 258, bytes = {2, 1, 0, 0}, text = "he\\"llo\\n"}')
+SHOWN = (("n", f"ADDRESS -> {NODE}"), ("*n", NODE), ("copy", NODE), ("p", "ADDRESS -> 4"), ("s", '"tab\\t"'), ("v", "ADDRESS"), ("atomic", "7"),
+         ("small", "-3"), ("byte", "200"), ("yes", "true"), ("letter", "39 '\\''"), ("precise", "1.5"), ("big", "-1267650600228229401496703205376"),
+         ("matrix", "{{1, 2, 3}, {4, 5, 6.5}}"), ("matrix[1]", "{4, 5, 6.5}"), ("copy.in.name", '"bob"'), ("copy.wide", "-2"), ("n->f", "F_B"),
+         ("names", '{"one", "two", null}'), ("c", "BLUE"), ("odd_color", "77"), ("f", "F_A | F_C"), ("odd", "8"), ("none", "0"), ("z", "{1, 2}"),
+         ("bad", "0x10 -> <unreadable>"), ("nothing", "null"), ("to_pointer", "ADDRESS -> ADDRESS"), ("bad_text", "0x20 <unreadable>"),
+         ("line", '"' + 200 * "x" + '"...'), ("many", "{1" + 15 * ", 0" + ", ...}"), ("third", "0.3333333"), ("c == BLUE", "1"), ("1 + 2L", "3"),
+         ('"text"', '"text"'), ("work", "ADDRESS <work at program>"), ("sizeof n", "8"), ("(char)65", "65 'A'"), ("&copy.key", "ADDRESS -> 3"))
+CXX_TYPES = r"""#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+enum class Kind : char { Small, Large };
+struct Base { int id = 1; virtual ~Base() = default; };
+struct Item : Base { std::string name; std::vector<int> sizes; std::optional<double> price; Kind kind = Kind::Large; std::unique_ptr<Item> next; };
+struct Shop { std::vector<Item> items; std::map<std::string, int> stock; Item* best = nullptr; };
+static int work(Shop& shop, const std::string& key, std::vector<std::string>* list, std::string_view view) {
+  std::optional<int> none;
+  std::pair<int, std::string> pair{1, "p"};
+  std::set<int> set{3, 1, 2};
+  std::unordered_map<int, Kind> kinds{{1, Kind::Small}};
+  std::shared_ptr<Item> shared(shop.best, [](Item*) {});
+  bool flags[3] = {true, false, true};
+  std::map<int, int>* nowhere = nullptr;
+  return static_cast<int>(key.size());
+}
+int main() {
+  Shop shop;
+  shop.items.resize(2);
+  shop.items[0].name = "bolt"; shop.items[0].sizes = {1, 2}; shop.items[0].price = 2.5;
+  shop.best = &shop.items[0];
+  shop.stock["bolt"] = 4;
+  std::vector<std::string> list{"x", "y"};
+  return work(shop, "key", &list, "view") - 3;
+}
+"""
+BOLT = '{id = 1, name = "bolt", sizes = {1, 2}, price = 2.5, kind = Large, next = null}'
+EMPTY = '{id = 1, name = "", sizes = {}, price = nothing, kind = Large, next = null}'
+CXX_SHOWN = (("shop", f"{{items = {{{BOLT}, {EMPTY}}}, stock = std::map of 1, best = ADDRESS}}"), ("shop.items", f"{{{BOLT}, {EMPTY}}}"),
+             ("shop.best", f"ADDRESS -> {BOLT}"), ("*shop.best", BOLT), ("shared", f"ADDRESS -> {BOLT}"), ("key", '"key"'), ("list", 'ADDRESS -> {"x", "y"}'),
+             ("view", '"view"'), ("none", "nothing"), ("pair", '1: "p"'), ("set", "{1, 2, 3}"), ("kinds", "{1: Small}"), ("flags", "{true, false, true}"),
+             ("shop.items[0].kind", "Large"), ("key.size()", "3"), ("shop.stock", '{"bolt": 4}'), ("&shop.stock", 'ADDRESS -> {"bolt": 4}'),
+             ("nowhere", "null"), ("&shop.items[1].id", "ADDRESS -> 1"))
+
+
 @harness.needs_compiler
 class Print(harness.TestCase):
     def record(self, name, source, *flags, cxx=False):
@@ -160,6 +242,20 @@ class Print(harness.TestCase):
         self.assertEqual(self.printed("items.cc:9", "item.name, item.doubled(), items.size(), index, sum"),
                          ['[items.cc:9] item.name = "bolt", item.doubled() = 6, items.size() = 2, index = {"bolt": 3}, sum = 0',
                           '[items.cc:9] item.name = "nut", item.doubled() = 8, items.size() = 2, index = {"bolt": 3, "nut": 4}, sum = 3'])
+
+    def test_values_of_every_type(self):
+        self.record("types.c", TYPES, "-O0")
+        shown = json.loads(self.rdb("print", "trace", "types.c:25", ", ".join(e for e, _ in SHOWN), "--json", status=0).out)["values"]
+        for expression, text in SHOWN:
+            with self.subTest(expression):
+                self.assertEqual(re.sub(r"0x[0-9a-f]{3,}", "ADDRESS", shown[expression]), text)
+
+    def test_cxx_values_of_every_type(self):
+        self.record("types.cc", CXX_TYPES, "-O0", cxx=True)
+        shown = json.loads(self.rdb("print", "trace", "types.cc:20", ", ".join(e for e, _ in CXX_SHOWN), "--json", status=0).out)["values"]
+        for expression, text in CXX_SHOWN:
+            with self.subTest(expression):
+                self.assertEqual(re.sub(r"0x[0-9a-f]{3,}", "ADDRESS", shown[expression]), text)
 
     def test_flags_come_from_the_compilation_database(self):
         os.makedirs(self.path("include"))
