@@ -70,7 +70,8 @@ uint64_t EventApi::add(rdb_event_kind kind, const char* name, const void* addres
   if (callback == nullptr) return refuse("there is no callback");
   auto side = static_cast<EventKind>(kind);
   RegionCount& count = counts_.emplace_back();
-  count.place = "an event's callback";
+  count.place = kCallbackPlace;
+  count.callback = counts_.size();
   auto tell_it = [this, &count, callback, data](replay::Replayer&, const Event& event) {
     tell(count, event, callback, data);
   };

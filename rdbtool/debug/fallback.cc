@@ -26,7 +26,23 @@ bool is_for_all(int signal) {
          signal == SIGQUIT || signal == SIGKILL;
 }
 
+// The same number in a copy, which may not have the callback yet: callbacks are numbered as they come.
+uint64_t code_of(const RegionCount& count) {
+  return count.callback != 0 ? count.callback : reinterpret_cast<uint64_t>(&count);
+}
+
 } // namespace
+
+void Fallback::enter(const RegionCount& count, uint64_t time) {
+  if (message_ == nullptr) return;
+  message_->code = code_of(count);
+  message_->callback = count.callback != 0;
+  message_->hits = count.hits + 1;
+  message_->time = time;
+  message_->told = false;
+  message_->reason[0] = '\0';
+  message_->place = message_->callback ? kCallbackPlace : count.place.c_str();
+}
 
 bool Fallback::make_copy(uint64_t ticks) {
   next_ = ticks + (kFirstInterval << copies_);
@@ -47,7 +63,7 @@ bool Fallback::make_copy(uint64_t ticks) {
     wait_for(successor, *message);
     place_ = *message;
     munmap(memory, sizeof(Message));
-    culprit_ = place_.region;
+    catches_up_ = true;
     be_silent(true);
     // Another region may go wrong later: the copy stays, and what goes on is a new successor.
   }
@@ -59,10 +75,11 @@ void Fallback::wait_for(pid_t successor, const Message& message) {
   while (waitpid(successor, &status, 0) < 0 && errno == EINTR) {
   }
   bool interrupted = WIFSIGNALED(status) && is_for_all(WTERMSIG(status));
-  if (message.region != nullptr && !interrupted) {
+  if (message.place != nullptr && !interrupted) {
     if (!message.told)
-      fmt::print(stderr, "rdb: {}: {}; this region is not run any more\n", message.region->place,
-                 message.reason[0] != '\0' ? message.reason : "debug code ended the process that it ran in");
+      fmt::print(stderr, "rdb: {}: {}; this {} is not run any more\n", message.place,
+                 message.reason[0] != '\0' ? message.reason : "debug code ended the process that it ran in",
+                 message.callback ? "callback" : "region");
     return;
   }
   if (WIFEXITED(status)) _exit(WEXITSTATUS(status));
@@ -88,9 +105,9 @@ void Fallback::go_back() {
   _exit(kExitFailure);
 }
 
-bool Fallback::is_place(const RegionCount& region, uint64_t time) {
-  if (time != place_.time || region.hits + 1 != place_.hits) return false;
-  culprit_ = nullptr;
+bool Fallback::is_place(const RegionCount& count, uint64_t time) {
+  if (time != place_.time || count.hits + 1 != place_.hits || code_of(count) != place_.code) return false;
+  catches_up_ = false;
   be_silent(false);
   return true;
 }

@@ -24,28 +24,26 @@ public:
   bool keep_copy(uint64_t ticks) {
     return in_use_ && ticks >= next_ && copies_ < kMostCopies && make_copy(ticks);
   }
-  // Around a region. If this process ends meanwhile, in whatever way, the last copy goes on, where the region
-  // is given up when it comes to this hit.
-  void enter(const RegionCount& region, uint64_t hits, uint64_t time) {
-    if (message_ != nullptr) *message_ = {&region, hits, time, false, ""};
-  }
+  // Around a piece of debug code. If this process ends meanwhile, in whatever way, the last copy goes on,
+  // where that piece is given up when it comes to this hit.
+  void enter(const RegionCount& count, uint64_t time);
   // Known before the user is told: this process may not live to tell.
   void say_why(const char* reason);
   void leave() {
-    if (message_ != nullptr) message_->region = nullptr;
+    if (message_ != nullptr) message_->place = nullptr;
   }
   // Ends this process so, after the user was told why. Comes back if there is no copy.
   void go_back();
-  // Is this the place? Then the user sees again what happens, and the region does not run any more.
-  bool gives_up_here(const RegionCount& region, uint64_t time) {
-    return culprit_ == &region && is_place(region, time);
-  }
+  // Is this the place? Then the user sees again what happens, and this piece does not run any more.
+  bool gives_up_here(const RegionCount& count, uint64_t time) { return catches_up_ && is_place(count, time); }
 
 private:
   static constexpr int kMostCopies = 8;
   // Written by a copy's successor: what it was doing when it ended.
   struct Message {
-    const RegionCount* region = nullptr; // at the same address in both
+    const char* place = nullptr; // of what runs, at the same address in both; null while nothing does
+    uint64_t code = 0;           // which it is
+    bool callback = false;
     uint64_t hits = 0;
     uint64_t time = 0;
     bool told = false;     // the user knows why
@@ -58,14 +56,14 @@ private:
   bool make_copy(uint64_t ticks);
   void wait_for(pid_t successor, const Message& message);
   void be_silent(bool silent);
-  bool is_place(const RegionCount& region, uint64_t time);
+  bool is_place(const RegionCount& count, uint64_t time);
 
   bool in_use_ = false;
   uint64_t next_ = 0;
   int copies_ = 0;
   Message* message_ = nullptr; // to the copy that waits
-  const RegionCount* culprit_ = nullptr;
-  Message place_;
+  bool catches_up_ = false;
+  Message place_; // where it is no longer silent
   std::vector<Output> outputs_;
 };
 

@@ -20,6 +20,7 @@ namespace {
 
 // One debug function runs at a time in a process.
 Escape* g_escape = nullptr;
+uint64_t g_runs = 0;
 std::byte g_stack[256 * 1024];
 
 [[noreturn]] void refuse(const char* what) {
@@ -79,6 +80,7 @@ const rdb_module_host* module_host() {
     table.guest_end = guest::kHighEnd;
     table.file = own_file;
     table.region_stack = []() -> const void* { return g_escape; };
+    table.run_number = []() -> unsigned long { return g_runs; };
     fill_events(table);
     return table;
   }();
@@ -87,6 +89,7 @@ const rdb_module_host* module_host() {
 
 void set_escape(Escape* escape) {
   g_escape = escape;
+  ++g_runs;
 }
 
 bool can_escape() {

@@ -83,7 +83,7 @@ std::vector<replay::BacktraceFrame> backtrace_of(const Escape& escape) {
   };
   std::vector<replay::BacktraceFrame> frames = replay::host_backtrace(escape.registers, read, 32);
   auto is_ours = [](const replay::BacktraceFrame& frame) {
-    return frame.function.starts_with("rdb::debug::");
+    return frame.function.find("rdb::debug::") != std::string::npos; // a template's begins with its type
   };
   while (frames.size() > 1 && is_ours(frames.front()))
     frames.erase(frames.begin());
@@ -143,17 +143,17 @@ void RegionRunner::start_clock() {
 
 void RegionRunner::run(RegionCount& count, Code code, void* argument, void (*flush)(), int error) {
   if (fallback_.in_use()) {
-    if (count.region && fallback_.gives_up_here(count, replayer_->now().value)) {
+    if (fallback_.gives_up_here(count, replayer_->now().value)) {
       count.disabled = "it went wrong";
       return;
     }
     if (fallback_.keep_copy(ticks_)) start_clock();
     // A copy may have come here to give it up.
-    if (count.region && fallback_.gives_up_here(count, replayer_->now().value)) {
+    if (fallback_.gives_up_here(count, replayer_->now().value)) {
       count.disabled = "it went wrong";
       return;
     }
-    if (count.region) fallback_.enter(count, count.hits + 1, replayer_->now().value);
+    fallback_.enter(count, replayer_->now().value);
   }
   ++count.hits;
   X87 x87(has_x87_flag_);
@@ -222,10 +222,11 @@ void RegionRunner::report_stray(const RegionCount& count) {
 void RegionRunner::give_up_after(RegionCount& count, const Escape& escape) {
   count.disabled = escape.reason;
   std::fflush(stdout);
-  fmt::print(stderr, "rdb: {}: {}; this region is not run any more\n{}", count.place, escape.reason,
+  fmt::print(stderr, "rdb: {}: {}; this {} is not run any more\n{}", count.place, escape.reason,
+             count.callback != 0 ? "callback" : "region",
              escape.registers.rip == 0 ? "" : replay::describe(backtrace_of(escape)));
   // What debug code was in the middle of may be broken, in this process.
-  if (count.region) fallback_.go_back();
+  fallback_.go_back();
 }
 
 void RegionRunner::show_output(RegionCount& count) {

@@ -14,15 +14,17 @@
 
 namespace rdb::debug {
 
+inline constexpr const char kCallbackPlace[] = "an event's callback";
+
 // What has become of a region, or of another piece of debug code.
 struct RegionCount {
   std::string place; // file:line
   uint64_t hits = 0;
-  uint64_t ticks = 0;   // of the CPU's clock, if they are counted
-  uint64_t skipped = 0; // an argument was unavailable
-  uint64_t lines = 0;   // of output, if they are counted
-  bool region = false;  // known before debug code ran: the replay can go back and leave it out
-  std::string disabled; // why it does not run any more
+  uint64_t ticks = 0;    // of the CPU's clock, if they are counted
+  uint64_t skipped = 0;  // an argument was unavailable
+  uint64_t lines = 0;    // of output, if they are counted
+  uint64_t callback = 0; // of an event: which, counted from 1; 0: a region
+  std::string disabled;  // why it does not run any more
 };
 
 struct RunnerOptions {

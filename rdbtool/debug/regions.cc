@@ -181,7 +181,7 @@ void Regions::attach(replay::Replayer& replayer, Attached& attached, uint64_t be
   for (size_t i = 0; i < d.regions.size(); ++i) {
     std::string source = source_of(d, d.regions[i]);
     if (!selected(d.regions[i], source)) continue;
-    counts_.push_back({.place = fmt::format("{}:{}", source, d.regions[i].begin_line), .region = true});
+    counts_.push_back({.place = fmt::format("{}:{}", source, d.regions[i].begin_line)});
     regions[d.regions[i].id] = {&counts_.back(), i};
   }
   std::map<std::pair<uint32_t, uint32_t>, Site> sites; // by region and instance

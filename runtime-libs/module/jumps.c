@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // longjmp within a region is its own business; one that would leave it, into a frame of rdb or of the
-// program, is refused.
+// program, or into an earlier run of a region, whose frame is long gone, is refused.
 #undef _FORTIFY_SOURCE
 #define _GNU_SOURCE
 #include "runtime-libs/module/module_host.h"
@@ -17,12 +17,55 @@ static unsigned long target_of(const struct __jmp_buf_tag* place) {
   return sp;
 }
 
+// The kernel knows 64 signals, so the last word of the mask is free to say in which run the place was set.
+static unsigned long* run_of(struct __jmp_buf_tag* place) {
+  return &place->__saved_mask.__val[sizeof place->__saved_mask.__val / sizeof(unsigned long) - 1];
+}
+
+__attribute__((visibility("hidden"))) void* __rdb_note_run(struct __jmp_buf_tag* place);
+void* __rdb_note_run(struct __jmp_buf_tag* place) {
+  static void* real;
+  if (real == 0) real = dlsym(RTLD_NEXT, "__sigsetjmp");
+  if (__rdb_module_host != 0) *run_of(place) = __rdb_module_host->run_number();
+  return real;
+}
+
+// libc's function has to be entered with its caller's return address and registers.
+__asm__(".text\n"
+        ".globl setjmp\n"
+        ".globl _setjmp\n"
+        ".globl __sigsetjmp\n"
+        ".hidden setjmp\n"
+        ".hidden _setjmp\n"
+        ".hidden __sigsetjmp\n"
+        ".type setjmp, @function\n"
+        ".type _setjmp, @function\n"
+        ".type __sigsetjmp, @function\n"
+        "setjmp:\n"
+        "  mov $1, %esi\n"
+        "  jmp __sigsetjmp\n"
+        "_setjmp:\n"
+        "  xor %esi, %esi\n"
+        "__sigsetjmp:\n"
+        "  push %rdi\n"
+        "  push %rsi\n"
+        "  sub $8, %rsp\n"
+        "  call __rdb_note_run\n"
+        "  add $8, %rsp\n"
+        "  pop %rsi\n"
+        "  pop %rdi\n"
+        "  jmp *%rax\n"
+        ".size __sigsetjmp, .-__sigsetjmp\n");
+
 _Noreturn static void jump(struct __jmp_buf_tag* place, int value) {
   char here;
   unsigned long sp = target_of(place);
-  if (__rdb_module_host != 0 &&
-      (sp < (unsigned long)&here || sp >= (unsigned long)__rdb_module_host->region_stack()))
-    __rdb_module_host->refuse("longjmp (out of the region)");
+  if (__rdb_module_host != 0) {
+    if (sp < (unsigned long)&here || sp >= (unsigned long)__rdb_module_host->region_stack())
+      __rdb_module_host->refuse("longjmp (out of the region)");
+    if (*run_of(place) != __rdb_module_host->run_number())
+      __rdb_module_host->refuse("longjmp (to a setjmp of an earlier run of debug code)");
+  }
   void (*real)(struct __jmp_buf_tag*, int);
   *(void**)&real = dlsym(RTLD_NEXT, "siglongjmp");
   real(place, value);

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-#define RDB_MODULE_HOST_VERSION 5
+#define RDB_MODULE_HOST_VERSION 6
 #define RDB_MODULE_READS 1u
 #define RDB_MODULE_WRITES 2u
 
@@ -38,6 +38,8 @@ struct rdb_module_host {
   void* (*file)(void* guest, const char* function);
   // The end of the stack that debug code runs on.
   const void* (*region_stack)(void);
+  // Differs from one run of debug code to the next.
+  unsigned long (*run_number)(void);
 };
 
 // Filled by rdb before any debug code runs.

@@ -120,6 +120,79 @@ int main(void) {
 """
 
 
+# A place in debug code that is gone by the time somebody jumps to it.
+JUMPS = r"""#include <rdb/rdb.h>
+#include <setjmp.h>
+#include <stdio.h>
+rdb_begin_globals
+static jmp_buf place;
+static void far(int n) { volatile char room[200]; room[n] = 1; if (n > 0) far(n - room[n]); else longjmp(place, 1); }
+rdb_end_globals
+int main(void) {
+  int n = 0;
+  for (int i = 0; i < 3; i++) {
+    n += i;
+    rdb_begin
+      if (SET(place) == 0) { printf("set %d\n", i); far(i); }
+      else printf("back %d\n", i);
+    rdb_end
+    n++;
+    rdb_begin
+      printf("jump %d\n", i);
+      far(i);
+    rdb_end
+    n++;
+  }
+  printf("n %d\n", n);
+  return n;
+}
+"""
+
+# Callbacks of events beside a region; WHERE says who goes wrong, and only once.
+EVENTS = r"""#include <rdb/rdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int value;
+rdb_begin_globals
+static int calls, changes, kept;
+enum { REGION, CALL, WRITE };
+static void bad(int who, int i) { if (who == WHERE && i == 3) { WHAT; } }
+static void on_call(const struct rdb_event *e) {
+  printf("call %d: %d\n", ++calls, (int)e->arguments[0]);
+  bad(CALL, calls);
+  kept += 100;
+}
+static void on_change(const struct rdb_event *e) {
+  printf("change %d: %d\n", ++changes, *(const int *)e->new_bytes);
+  bad(WRITE, changes);
+  kept += 10000;
+}
+rdb_end_globals
+__attribute__((noinline)) void step(int i) { value += i; }
+int main(void) {
+  rdb_begin
+    rdb_on_call("step", on_call, 0);
+    rdb_on_write(&value, sizeof value, on_change, 0);
+  rdb_end
+  for (int i = 1; i < 6; i++) {
+    rdb_begin
+      printf("region %d\n", i);
+      bad(REGION, i);
+      kept++;
+    rdb_end
+    step(i);
+    printf("program %d\n", i);
+    fflush(stdout);
+  }
+  rdb_begin
+    printf("kept %d\n", kept);
+  rdb_end
+  return value;
+}
+"""
+
+
 class Misbehaviour(harness.TestCase):
     def replay(self, what, *options):
         self.write("bad.c", PROGRAM)
@@ -142,6 +215,19 @@ class Misbehaviour(harness.TestCase):
     def test_crashes_are_shown_with_a_backtrace(self):
         replayed = self.given_up("*(volatile int *)8 = 1", "debug code crashed with signal 11")
         self.assertRegex(replayed.err, r"#0 .* at bad\.c:23")
+
+    def test_jumps_into_an_earlier_run_of_debug_code(self):
+        for set_place in ("-DSET=setjmp", "-DSET=_setjmp", "-DSET(p)=sigsetjmp(p, 1)"):
+            with self.subTest(set_place):
+                self.write("jumps.c", JUMPS)
+                self.run_program([harness.program("rdb-clang"), "-g", "-O0", set_place, "-o", "jumps", "jumps.c"], status=0)
+                self.run_program(["/bin/rm", "-rf", self.path("trace")])
+                recorded = self.rdb("record", "--checksum", "-q", "-o", self.path("trace"), "--", "./jumps", status=9)
+                replayed = self.rdb("replay", self.path("trace"), status=9)
+                self.assertEqual(replayed.out, "set 0\nback 0\njump 0\nset 1\nback 1\nset 2\nback 2\n" + recorded.out, f"\n{replayed}")
+                self.assertIn("jumps.c:17: debug code must not call longjmp (to a setjmp of an earlier run", replayed.err)
+                # Where in debug code it was: rdb's own functions are left out, on both sides.
+                self.assertRegex(replayed.err, r"#0 .* jump at jumps\.c:.*\n.* longjmp at .*\n.* far at jumps\.c:6\n.* __rdb_fn_\w+ at jumps\.c:19\n")
 
     def test_a_reader_that_goes_away_ends_the_replay(self):
         """And is no fault of the region that printed."""
@@ -210,6 +296,30 @@ class Misbehaviour(harness.TestCase):
                 self.assertEqual(replayed.out.splitlines(), expected + [f"last {seen}"], replayed.err)
                 self.assertEqual(replayed.err.count("not run any more"), 1, replayed.err)
                 self.assertIn(words, replayed.err)
+
+    def test_callbacks_of_events_and_regions_that_go_wrong(self):
+        """Who goes wrong is not run any more; all others go on, with what they knew, and nothing is shown twice."""
+        self.write("bad.c", EVENTS)
+        for what in ("*(volatile int *)8 = 1", "memset((char *)malloc(40) - 60000, 255, 100000); free(malloc(2000)); abort()", "abort()"):
+            for who, culprit in enumerate(("region", "call", "change")):
+                with self.subTest(what, who=culprit):
+                    self.run_program([harness.program("rdb-clang"), "-g", "-O0", f"-DWHAT={what}", f"-DWHERE={who}", "-o", "bad", "bad.c"], status=0)
+                    self.run_program(["/bin/rm", "-rf", self.path("trace")])
+                    self.rdb("record", "--checksum", "-q", "-o", self.path("trace"), "--", "./bad", status=15)
+                    replayed = self.rdb("replay", self.path("trace"), status=15)
+                    expected, kept, value = [], 0, 0
+                    for i in range(1, 6):
+                        value += i
+                        for name, text, worth in (("region", f"region {i}", 1), ("call", f"call {i}: {i}", 100), ("change", f"change {i}: {value}", 10000)):
+                            if name != culprit or i <= 3:
+                                expected.append(text)
+                            if name != culprit or i < 3:
+                                kept += worth
+                        expected.append(f"program {i}")
+                    self.assertEqual(replayed.out.splitlines(), expected + [f"kept {kept}"], replayed.err)
+                    place = "bad.c:28" if culprit == "region" else "an event's callback"
+                    self.assertRegex(replayed.err, rf"(?m)^rdb: {place}: .*; this (region|callback) is not run any more$")
+                    self.assertEqual(replayed.err.count("not run any more"), 1, replayed.err)
 
     def stray(self, *options):
         self.write("stray.c", STRAY)
