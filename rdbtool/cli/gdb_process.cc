@@ -45,10 +45,46 @@ std::string script_path() {
   return program.parent_path().parent_path() / "share/rdb/rdb-gdb.py";
 }
 
-pid_t start_gdb(const std::vector<std::string>& words) {
+enum class Whose : uint8_t { users, ours };
+
+pid_t gdb_pid; // for the signal handlers
+volatile sig_atomic_t ended_by;
+
+sigset_t ending_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (int number : {SIGINT, SIGTERM, SIGHUP})
+    sigaddset(&set, number);
+  return set;
+}
+
+// gdb's end ends all that is done for it. The user's own deals with Ctrl-C itself, and is asked to leave by
+// what asks this process to; ours answers one question that nobody waits for any more.
+void follow_signals(pid_t gdb, Whose whose) {
+  gdb_pid = gdb;
+  auto pass_on = [](int received) { kill(gdb_pid, received); };
+  auto give_up = [](int received) {
+    ended_by = received;
+    kill(gdb_pid, SIGKILL);
+  };
+  signal(SIGINT, SIG_IGN);
+  for (int number : {SIGTERM, SIGHUP})
+    signal(number, pass_on);
+  if (whose == Whose::ours)
+    for (int number : {SIGINT, SIGTERM, SIGHUP})
+      signal(number, give_up);
+  sigset_t set = ending_signals();
+  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+pid_t start_gdb(const std::vector<std::string>& words, Whose whose) {
   std::vector<char*> argv = exec_words(words);
+  sigset_t set = ending_signals(), before;
+  sigprocmask(SIG_BLOCK, &set, &before); // until it is known whom to tell
   pid_t child = fork();
   if (child == 0) {
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    if (whose == Whose::ours) setsid(); // Ctrl-C at the terminal is for the process that asks
     execvp(argv[0], argv.data());
     fmt::print(stderr, "rdb: {}: {}\n", words[0], strerror(errno));
     _exit(127);
@@ -59,7 +95,7 @@ pid_t start_gdb(const std::vector<std::string>& words) {
 
 // Starts gdb with the script loaded, `connect ADDRESS`, and the arguments; serves it until it ends.
 int serve_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::string& connect,
-              const std::vector<std::string>& arguments) {
+              const std::vector<std::string>& arguments, Whose whose) {
   PrivateDirectory directory;
   std::string tree = directory.path() + "/root";
   std::filesystem::create_directory(tree);
@@ -75,14 +111,15 @@ int serve_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::stri
   words.insert(words.end(), {"-ex", "source " + script_path(), "-ex", connect + " " + listener.address()});
   words.insert(words.end(), arguments.begin(), arguments.end());
 
-  pid_t child = start_gdb(words);
-  signal(SIGINT, SIG_IGN); // Ctrl-C is for gdb
+  pid_t child = start_gdb(words, whose);
+  follow_signals(child, whose);
   auto ended = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   gdb::serve(listener, target, gdb::Serve::until_stopped, say, ended);
   close(ended);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  if (ended_by) return 128 + ended_by;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -103,14 +140,14 @@ void say(const std::string& line) {
 }
 
 int run_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::vector<std::string>& arguments) {
-  return serve_gdb(target, gdb, "target remote", arguments);
+  return serve_gdb(target, gdb, "target remote", arguments, Whose::users);
 }
 
 int query_gdb(gdb::ReplayTarget& target, const std::string& name, const std::vector<std::string>& words) {
   std::string command = "rdb-" + name;
   for (const std::string& word : words)
     command += " " + quoted(word);
-  return serve_gdb(target, "gdb", "rdb-connect", {"-nx", "-batch", "-ex", command});
+  return serve_gdb(target, "gdb", "rdb-connect", {"-nx", "-batch", "-ex", command}, Whose::ours);
 }
 
 } // namespace rdb::cli

@@ -81,26 +81,38 @@ Position Navigator::parse(std::string_view text) const {
   user_error("'{}' is no position: give a time, NN%, start, end or a bookmark", text);
 }
 
-// Finds the write with the target itself: nothing else stops the run on the way.
 Navigator::Result Navigator::last_write(std::string_view arguments) {
   size_t blank = std::min(arguments.find(' '), arguments.size());
   auto address = number<uint64_t>(arguments.substr(0, blank));
   auto size = number<uint64_t>(trim(arguments.substr(blank)));
   if (!address || !size || *size == 0 || *address + *size < *address)
     user_error("last-write needs an address and a size, both as decimal numbers");
+  Result result;
+  result.last_write = {GuestAddr(*address), *size, WatchKind::write};
+  return result;
+}
+
+// Finds the write with the target itself: nothing else stops the run on the way.
+Stop Navigator::go_to_write(const Watchpoint& memory, InterruptSource* interrupt) {
   StopPoints stops;
-  stops.watchpoints.push_back({GuestAddr(*address), *size, WatchKind::write});
+  stops.watchpoints.push_back(memory);
   stops.silent_signals.fill(true);
   RunRequest back;
   back.direction = Direction::backward;
   back.stops = &stops;
+  back.interrupt = interrupt;
   Position start = target_.position();
   Stop stop = target_.run(back);
-  if (stop.kind != StopKind::watchpoint) {
-    target_.seek(start);
-    user_error("nothing wrote to the {} bytes at {:#x} before this position", *size, *address);
-  }
-  return {{}, target_.position(), false};
+  if (stop.kind == StopKind::watchpoint) stop.kind = StopKind::sought;
+  if (stop.kind == StopKind::sought || stop.kind == StopKind::interrupted) return stop;
+  target_.seek(start);
+  user_error("nothing wrote to the {} bytes at {:#x} before this position", memory.size,
+             memory.address.value);
+}
+
+Stop Navigator::move(const Result& command, InterruptSource* interrupt) {
+  if (command.last_write) return go_to_write(*command.last_write, interrupt);
+  return target_.seek(command.go_to.value(), interrupt);
 }
 
 Navigator::Result Navigator::bookmark(std::string_view name) {
@@ -108,20 +120,20 @@ Navigator::Result Navigator::bookmark(std::string_view name) {
     std::string text;
     for (const auto& [key, mark] : bookmarks_)
       text += fmt::format("{:<12} {}\n", mark.text, key);
-    return {text.empty() ? "No bookmarks.\n" : text, {}, false};
+    return {text.empty() ? "No bookmarks.\n" : text, {}, {}, false};
   }
   // It must not be taken for another kind of position.
   bool letter = name.front() == '_' || (name.front() | 0x20) >= 'a';
   if (!letter || name == "start" || name == "end" || name.ends_with('%') || name.find(' ') != name.npos)
     user_error("'{}' cannot be a bookmark's name: begin it with a letter, without blanks", name);
   bookmarks_.insert_or_assign(std::string(name), Mark{target_.position(), here(), {}});
-  return {fmt::format("Bookmark {} at {}.\n", name, here()), {}, false};
+  return {fmt::format("Bookmark {} at {}.\n", name, here()), {}, {}, false};
 }
 
 Navigator::Result Navigator::checkpoint(std::string_view note) {
   int id = next_checkpoint_++;
   checkpoints_[id] = {target_.position(), here(), std::string(note)};
-  return {fmt::format("Checkpoint {} at {}.\n", id, here()), {}, false};
+  return {fmt::format("Checkpoint {} at {}.\n", id, here()), {}, {}, false};
 }
 
 int Navigator::checkpoint_number(std::string_view text) const {
@@ -133,12 +145,12 @@ int Navigator::checkpoint_number(std::string_view text) const {
 
 Navigator::Result Navigator::restart(std::string_view text) {
   const Mark& mark = checkpoints_.at(checkpoint_number(text));
-  return {fmt::format("At checkpoint {}, {}.\n", text, mark.text), mark.position, false};
+  return {fmt::format("At checkpoint {}, {}.\n", text, mark.text), mark.position, {}, false};
 }
 
 Navigator::Result Navigator::delete_checkpoint(std::string_view text) {
   checkpoints_.erase(checkpoint_number(text));
-  return {fmt::format("Checkpoint {} deleted.\n", text), {}, false};
+  return {fmt::format("Checkpoint {} deleted.\n", text), {}, {}, false};
 }
 
 std::string Navigator::list_checkpoints() const {
@@ -157,25 +169,27 @@ Navigator::Result Navigator::execute(std::string_view command) {
     result.at_resume = true;
     return result;
   }
-  if (arguments(command, "help")) return {std::string(kHelp), {}, false};
+  if (arguments(command, "help")) return {std::string(kHelp), {}, {}, false};
   if (arguments(command, "when"))
-    return {fmt::format("At {}, thread {}.\n", here(), target_.current_thread().value), {}, false};
+    return {fmt::format("At {}, thread {}.\n", here(), target_.current_thread().value), {}, {}, false};
   if (arguments(command, "when-end"))
     return {fmt::format("The recording ends at {}: {}.\n", target_.last_position().time.value,
                         describe(target_.ending())),
             {},
+            {},
             false};
-  if (arguments(command, "state-hash")) return {fmt::format("{:016x}\n", target_.state_hash()), {}, false};
+  if (arguments(command, "state-hash"))
+    return {fmt::format("{:016x}\n", target_.state_hash()), {}, {}, false};
   if (auto where = arguments(command, "goto")) {
     if (where->empty()) user_error("goto needs a time, NN%, start, end or a bookmark");
-    return {{}, parse(*where), false};
+    return {{}, parse(*where), {}, false};
   }
   if (auto where = arguments(command, "last-write")) return last_write(*where);
   if (auto name = arguments(command, "bookmark")) return bookmark(*name);
   if (auto note = arguments(command, "checkpoint")) return checkpoint(*note);
   if (auto id = arguments(command, "restart")) return restart(*id);
   if (auto id = arguments(command, "delete checkpoint")) return delete_checkpoint(*id);
-  if (arguments(command, "info checkpoints")) return {list_checkpoints(), {}, false};
+  if (arguments(command, "info checkpoints")) return {list_checkpoints(), {}, {}, false};
   user_error("unknown command '{}'; monitor help lists them", command);
 }
 

@@ -20,11 +20,16 @@ public:
   struct Result {
     std::string text;
     std::optional<Position> go_to;
+    std::optional<Watchpoint> last_write; // go back to where this was written last
     // Go when gdb resumes next, and report that as a stop: so gdb notices by itself that all has changed.
     bool at_resume = false;
+
+    bool moves() const { return go_to || last_write; }
   };
   // Throws UserError with a line for the user.
   Result execute(std::string_view command);
+  // Goes where a command wanted to go. Throws UserError, and stays, if there is no such place.
+  Stop move(const Result& command, InterruptSource* interrupt);
 
   // "TIME", "TIME.INPUTS", "NN%", "start", "end", or a bookmark. Throws UserError.
   Position parse(std::string_view text) const;
@@ -38,7 +43,8 @@ private:
     std::string note;
   };
 
-  Result last_write(std::string_view arguments);
+  static Result last_write(std::string_view arguments);
+  Stop go_to_write(const Watchpoint& memory, InterruptSource* interrupt);
   Result bookmark(std::string_view name);
   Result checkpoint(std::string_view note);
   Result restart(std::string_view number);

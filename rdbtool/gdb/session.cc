@@ -10,6 +10,7 @@
 #include "rdbtool/gdb/xml.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rdb::gdb {
 
@@ -129,8 +130,16 @@ std::string Session::answer(const request::ThreadLocalAddress& request) {
 }
 
 ThreadId Session::chosen(const ThreadRef& thread) {
-  if (thread.kind == ThreadRef::Kind::one) return thread.id;
+  if (thread.kind == ThreadRef::Kind::one) return real(thread.id);
   return target_.has_thread(last_stop_.thread) ? last_stop_.thread : target_.current_thread();
+}
+
+bool Session::knows(ThreadId thread) {
+  return ghost_ == thread || target_.has_thread(thread);
+}
+
+ThreadId Session::real(ThreadId thread) {
+  return ghost_ == thread ? target_.current_thread() : thread;
 }
 
 // With the process's number, gdb can find its files in /proc (info proc).
@@ -144,8 +153,7 @@ ThreadId Session::register_thread() {
 }
 
 std::string Session::answer(const request::SelectThread& request) {
-  if (request.thread.kind == ThreadRef::Kind::one && !target_.has_thread(request.thread.id))
-    return kNoSuchThread;
+  if (request.thread.kind == ThreadRef::Kind::one && !knows(request.thread.id)) return kNoSuchThread;
   (request.use == request::SelectThread::Use::registers ? register_thread_ : resume_thread_) = request.thread;
   return kOk;
 }
@@ -155,7 +163,7 @@ std::string Session::answer(const request::CurrentThread&) {
 }
 
 std::string Session::answer(const request::ThreadAlive& request) {
-  return target_.has_thread(request.thread) ? kOk : kNoSuchThread;
+  return knows(request.thread) ? kOk : kNoSuchThread;
 }
 
 std::string Session::answer(const request::ThreadList& request) {
@@ -163,6 +171,7 @@ std::string Session::answer(const request::ThreadList& request) {
   std::string list;
   for (const ThreadInfo& thread : target_.threads())
     list += (list.empty() ? "m" : ",") + thread_text(thread.id);
+  if (ghost_) list += "," + thread_text(*ghost_);
   return list;
 }
 
@@ -246,12 +255,19 @@ std::string Session::answer(const request::Kill&) {
 std::string Session::answer(const request::Monitor& request) {
   Navigator::Result result;
   try {
+    // What the script asks behind a move.
+    if (request.command == "moved") {
+      if (ghost_) last_stop_.thread = target_.current_thread();
+      ghost_.reset();
+      result.text = std::exchange(move_failed_, {});
+      return result.text.empty() ? kOk : to_hex(result.text);
+    }
     result = navigator_.execute(request.command);
-    if (result.go_to && result.at_resume) {
-      pending_position_ = result.go_to;
-    } else if (result.go_to) {
+    if (result.moves() && result.at_resume) {
+      pending_move_ = result;
+    } else if (result.moves()) {
       leave_diversion();
-      last_stop_ = target_.seek(*result.go_to);
+      last_stop_ = navigator_.move(result, interrupt_);
       if (result.text.empty()) result.text = fmt::format("At {}.\n", navigator_.here());
       result.text += "gdb has not noticed: maintenance flush register-cache, then frame.\n";
     }
@@ -271,6 +287,7 @@ std::string Session::threads_xml() {
   std::string xml = "<?xml version=\"1.0\"?>\n<threads>\n";
   for (const ThreadInfo& thread : target_.threads())
     xml += fmt::format("<thread id=\"{}\" name=\"{}\"/>\n", thread_text(thread.id), xml_escaped(thread.name));
+  if (ghost_) xml += fmt::format("<thread id=\"{}\"/>\n", thread_text(*ghost_));
   return xml + "</threads>\n";
 }
 

@@ -87,7 +87,7 @@ private:
 
   // session_resume.cc
   Stop resume(const request::Resume& request);
-  Stop go_to_pending_position(const request::Resume& request);
+  Stop make_pending_move(const request::Resume& request);
   ThreadId resumed_thread(const request::Resume& request);
   StopPoints stop_points() const;
   std::string stop_reply(const Stop& stop);
@@ -109,6 +109,8 @@ private:
   std::string thread_text(ThreadId thread); // as packets name it
   ThreadId register_thread();
   ThreadId chosen(const ThreadRef& thread);
+  bool knows(ThreadId thread);
+  ThreadId real(ThreadId thread);
 
   Target& target_;
   Navigator& navigator_;
@@ -126,7 +128,11 @@ private:
   std::array<bool, 65> silent_signals_{};
   Stop last_stop_;
   std::optional<GuestAddr> module_number_place_; // the C library's word on where a link map has its number
-  std::optional<Position> pending_position_;
+  std::optional<Navigator::Result> pending_move_;
+  std::string move_failed_; // why the last one led nowhere
+  // The thread that gdb stepped for a move, if there is none where that led: gdb must find it until it has
+  // been told to look at another one. It is shown as the one that runs next.
+  std::optional<ThreadId> ghost_;
 
   Diversion diversion_ = Diversion::none;
   int siginfo_reads_ = 0;                  // that have not been answered by a write

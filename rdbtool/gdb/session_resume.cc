@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Requests that move, and how a stop is told to gdb.
+#include "rdbtool/base/error.h"
 #include "rdbtool/gdb/register_file.h"
 #include "rdbtool/gdb/session.h"
 #include "rdbtool/gdb/signal_numbers.h"
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <csignal>
 #include <fmt/format.h>
+#include <utility>
 
 namespace rdb::gdb {
 
@@ -58,20 +60,27 @@ ThreadId Session::resumed_thread(const request::Resume& request) {
   return chosen(action->thread);
 }
 
-Stop Session::go_to_pending_position(const request::Resume& request) {
+// gdb takes a stop of the thread that it stepped as the end of the step, and says nothing about it.
+Stop Session::make_pending_move(const request::Resume& request) {
   ThreadId thread = resumed_thread(request);
-  Position position = *pending_position_;
-  pending_position_.reset();
+  Navigator::Result move = *std::exchange(pending_move_, std::nullopt);
   leave_diversion();
-  Stop stop = target_.seek(position, interrupt_);
-  // gdb takes a stop of the thread that it stepped as the end of the step, and says nothing about it.
-  if (target_.has_thread(thread)) stop.thread = thread;
+  move_failed_.clear();
+  Stop stop{StopKind::sought, thread, 0, {}, {}};
+  try {
+    stop = navigator_.move(move, interrupt_);
+  } catch (const UserError& error) {
+    move_failed_ = fmt::format("rdb: {}\n", error.what());
+  }
+  if (!target_.has_thread(thread)) ghost_ = thread;
+  stop.thread = thread;
   return stop;
 }
 
 Stop Session::resume(const request::Resume& request) {
-  if (pending_position_) return go_to_pending_position(request);
+  if (pending_move_) return make_pending_move(request);
   ThreadId thread = resumed_thread(request);
+  ghost_.reset();
   StopPoints stops = stop_points();
   RunRequest run;
   run.direction = request.direction;
@@ -137,7 +146,7 @@ std::string Session::stop_reply(const Stop& stop) {
   reply += stop_reason(stop);
   reply += fmt::format("thread:{};", thread_text(stop.thread));
   // The registers that gdb looks at before all others.
-  Registers registers = target_.registers(stop.thread);
+  Registers registers = target_.registers(real(stop.thread));
   for (unsigned number : {kRegisterRbp, kRegisterRsp, kRegisterRip})
     reply += fmt::format("{:02x}:{};", number, to_hex(*register_bytes(registers, number)));
   return reply;

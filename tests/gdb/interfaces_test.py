@@ -168,12 +168,49 @@ class ControlC(RecordingTestCase):
         self.interrupt(terminal, "reverse-continue")
         # Interrupted while it looked for a place to stop at: the program is where it was.
         self.assertEqual(int(re.search(r"At (\d+)", terminal.ask("when"))[1]), end)
+        # Nothing writes there: all of the recording is searched.
+        self.interrupt(terminal, "last-write 4096")
+        self.assertEqual(int(re.search(r"At (\d+)", terminal.ask("when"))[1]), end)
         # All goes on as if nothing had happened.
         terminal.ask("break spin if turns_done == 3")
         self.assertIn("Breakpoint 1, ", terminal.ask("reverse-continue"))
         self.assertIn("= 3", terminal.ask("print turns_done"))
         terminal.type("quit\n")
         terminal.type("y\n")
+
+
+    def test_questions_can_be_interrupted(self):
+        for words in (("last-write", "4096"), ("history", "turns_done", "--at", "spin"),
+                      ("history", "turns_done", "--at", "main")):
+            folder = self.path("temporary")
+            os.makedirs(folder, exist_ok=True)
+            asked = subprocess.Popen([harness.rdb(), *words], cwd=self.tmp, env=self.environment() | {"TMPDIR": folder},
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(asked.stdout.close)
+            self.addCleanup(asked.stderr.close)
+            self.addCleanup(asked.wait)
+            self.addCleanup(asked.kill)
+            if words[0] == "history":
+                self.assertIn("gdb_long.c", asked.stdout.readline())
+            else:
+                self.wait_for_gdb(asked)
+            asked.send_signal(signal.SIGINT)
+            self.assertEqual(asked.wait(60), 130, asked.stderr.read())
+            self.assertEqual(asked.stderr.read(), "")
+            self.assertEqual(os.listdir(folder), [])
+
+    def wait_for_gdb(self, parent):
+        while parent.poll() is None:
+            with open(f"/proc/{parent.pid}/task/{parent.pid}/children", encoding="ascii") as file:
+                children = file.read().split()
+            for child in children:
+                try:
+                    with open(f"/proc/{child}/comm", encoding="ascii") as file:
+                        if file.read() == "gdb\n":
+                            return
+                except OSError:
+                    pass
+        self.fail("it ended by itself")
 
 
 class ProcessTree(RecordingTestCase):

@@ -33,6 +33,19 @@ def current_thread():
     return int(re.search(r"thread (\d+)", monitor("when")).group(1))
 
 
+def look_again():
+    """gdb remembers the registers of threads that it has not resumed. In a recording they have gone on as they did."""
+    gdb.execute("maintenance flush register-cache", to_string=True)
+
+
+def look_at_all_threads(event):
+    if len(gdb.selected_inferior().threads()) > 1:
+        look_again()
+
+
+gdb.events.stop.connect(look_at_all_threads)
+
+
 def go(command):
     monitor("at-resume " + command)
     was_silent = gdb.parameter("suppress-cli-notifications")
@@ -41,12 +54,14 @@ def go(command):
         gdb.execute("stepi", to_string=True)
     finally:
         gdb.execute("set suppress-cli-notifications " + ("on" if was_silent else "off"), to_string=True)
-    # gdb follows the list of libraries by breakpoints in the dynamic linker, and a jump passes none of them.
-    gdb.execute("sharedlibrary", to_string=True)
     runs_next = current_thread()
     for thread in gdb.selected_inferior().threads():
         if thread.ptid[1] == runs_next:
             thread.switch()
+    monitor("moved")
+    look_again()
+    # gdb follows the list of libraries by breakpoints in the dynamic linker, and a jump passes none of them.
+    gdb.execute("sharedlibrary", to_string=True)
     gdb.write(output_of("frame"))
 
 
