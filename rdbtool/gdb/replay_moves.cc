@@ -47,7 +47,9 @@ Stop ReplayTarget::here_as(StopKind kind, std::string message) {
 }
 
 Stop ReplayTarget::run(const RunRequest& request) {
-  return request.direction == Direction::forward ? run_forward(request) : run_backward(request);
+  Stop stop = request.direction == Direction::forward ? run_forward(request) : run_backward(request);
+  snapshots_.rest(here_, worker_);
+  return stop;
 }
 
 Stop ReplayTarget::run_forward(const RunRequest& request) {
@@ -152,6 +154,7 @@ std::optional<Stop> ReplayTarget::step_back(ThreadId thread, const StopPoints& s
 
 Stop ReplayTarget::seek(Position position, InterruptSource* interrupt) {
   bool there = go_to(std::max(position, first_), interrupt);
+  snapshots_.rest(here_, worker_);
   return here_as(there ? StopKind::sought : StopKind::interrupted);
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -82,6 +83,20 @@ ReplayProcess::Memory ReplayProcess::memory() const {
   return memory;
 }
 
+uint64_t ReplayProcess::page_faults() const {
+  std::string path = fmt::format("/proc/{}/stat", pid_);
+  FILE* file = fopen(path.c_str(), "re");
+  if (!file) return 0;
+  char line[512] = "";
+  bool read = fgets(line, sizeof line, file);
+  fclose(file);
+  // Behind the name, which may hold anything, minor faults are the eighth.
+  const char* at = read ? strrchr(line, ')') : nullptr;
+  for (int i = 0; at && i < 8; ++i)
+    at = strchr(at + 1, ' ');
+  return at ? std::strtoull(at, nullptr, 10) : 0;
+}
+
 void Snapshots::set_first(Position position, ReplayProcess process) {
   kept_.insert_or_assign(position, std::move(process));
 }
@@ -97,9 +112,19 @@ void Snapshots::add(Position position, ReplayProcess& process) {
 
 void Snapshots::add_if_due(Position position, ReplayProcess& process) {
   // At most one part in twenty of the time goes into snapshots.
-  constexpr auto kShortest = std::chrono::milliseconds(250);
   Clock::duration passed = Clock::now() - last_;
-  if (passed >= kShortest && passed >= 20 * cost_) add(position, process);
+  if (passed >= interval_ && passed >= 20 * cost_)
+    add(position, process);
+  else
+    bound(position, process, limits_.bytes / 16);
+}
+
+// Measuring takes long where there is much memory. But they cannot have grown by more than was written.
+void Snapshots::bound(Position here, const ReplayProcess& process, uint64_t tolerance) {
+  constexpr uint64_t kPage = 4096;
+  uint64_t faults = process.page_faults();
+  uint64_t written = (faults - (measured_by_ == process.pid() ? std::min(faults_then_, faults) : 0)) * kPage;
+  if (written > tolerance && measured_ + written > limits_.bytes) thin(here, process);
 }
 
 size_t least_useful(std::span<const Time> kept, Time here) {
@@ -117,13 +142,21 @@ size_t least_useful(std::span<const Time> kept, Time here) {
 
 // What they cost is what all of them have beyond the memory of the process that goes on.
 void Snapshots::thin(Position here, const ReplayProcess& process) {
-  while (kept_.size() > 2) {
+  for (;;) {
+    measured_by_ = process.pid();
+    faults_then_ = process.page_faults();
     ReplayProcess::Memory used = process.memory();
     uint64_t bytes = used.share;
     for (const auto& [position, kept] : kept_)
       bytes += kept.memory().share;
-    bytes -= std::min(bytes, used.all);
-    if (kept_.size() <= limits_.count && bytes <= limits_.bytes) return;
+    measured_ = bytes - std::min(bytes, used.all);
+    if ((kept_.size() <= limits_.count && measured_ <= limits_.bytes) || kept_.size() <= 1) return;
+    if (kept_.size() == 2) {
+      // Not even one fits: try less often.
+      kept_.erase(std::next(kept_.begin()));
+      interval_ *= 2;
+      continue;
+    }
     std::vector<Time> times;
     times.reserve(kept_.size());
     for (const auto& [position, kept] : kept_)

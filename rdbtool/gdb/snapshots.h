@@ -32,6 +32,9 @@ public:
     uint64_t share = 0, all = 0;
   };
   Memory memory() const;
+  // How many pages it has touched or written for the first time since it began.
+  uint64_t page_faults() const;
+  pid_t pid() const { return pid_; }
 
 private:
   int fd_ = -1;
@@ -55,8 +58,11 @@ public:
   void set_first(Position position, ReplayProcess process);
   // Keeps a copy of `process`, which is at `position`.
   void add(Position position, ReplayProcess& process);
-  // The same if enough time has passed since the last one to be worth its cost.
+  // The same if enough time has passed since the last one to be worth its cost. In any case, what all of
+  // them take is looked after: the more `process` writes, the less of its memory is theirs too.
   void add_if_due(Position position, ReplayProcess& process);
+  // The process stops here.
+  void rest(Position here, const ReplayProcess& process) { bound(here, process, 0); }
 
   // The last one at or before `position`, and the last one before it.
   Position at_or_before(Position position) const;
@@ -67,11 +73,19 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
   void thin(Position here, const ReplayProcess& process);
+  void bound(Position here, const ReplayProcess& process, uint64_t tolerance);
+
+  static constexpr auto kShortest = std::chrono::milliseconds(250);
 
   Limits limits_;
   std::map<Position, ReplayProcess> kept_;
   Clock::time_point last_ = Clock::now();
   Clock::duration cost_{};
+  Clock::duration interval_ = kShortest;
+  // What they took when it was last measured; and of the process that went on then, how much it had written.
+  uint64_t measured_ = 0;
+  pid_t measured_by_ = -1;
+  uint64_t faults_then_ = 0;
 };
 
 } // namespace rdb::gdb

@@ -250,6 +250,21 @@ class Threads(RecordingTestCase):
         self.assertIn("No more reverse-execution history", out[17])
         self.assertEqual(out[18].count("Thread "), 1)
 
+    def test_jumps_to_where_the_thread_is_not(self):
+        out = self.answers("break work", "continue", "info threads", "goto start", "info threads", "goto end",
+                           "info threads", "reverse-continue", "last-write counts[0]", "info threads", "goto start",
+                           "last-write counts[0]", "when", "continue", "bt 1")
+        self.assertNotIn("SIGTRAP", "".join(out))
+        self.assertIn("in _start ()", out[3])
+        self.assertIn("_start ()", out[4])
+        self.assertEqual(out[4].count("Thread "), 1)
+        self.assertIn("exit (status=", out[6])
+        self.assertEqual(out[6].count("Thread "), 1)
+        self.assertIn("work (which=", out[7])
+        self.assertIn("rdb: nothing wrote to the 8 bytes", out[8] + out[11])
+        self.assertIn("At 0,", out[12])
+        self.assertIn("hit Breakpoint 1, work (which=", out[13])
+
     def test_variables_of_threads(self):
         out = self.answers("break gdb_threads.c:10 if count == &counts[1]", "continue", "print mine", "print *mine",
                            "print errno", "thread apply all print mine", "next", "next", "print *mine", "watch *mine",
