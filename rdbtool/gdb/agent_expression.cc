@@ -114,6 +114,24 @@ private:
     return stack_[depth_ - 1 - place];
   }
 
+  // gdb 13 cuts a frame's base register to the width of the variable that it finds by it: "reg 6, ext 32,
+  // const8 -12, ext 8, add, ref32" for an int in code whose frame base is a register, as clang's is. How far
+  // to go to pass such a cut; 0 if there is none, and the number is meant.
+  size_t cut_of_base() const {
+    size_t at = next_;
+    auto pass = [&](size_t operand_size) { at += 1 + operand_size; };
+    auto looks_at = [&] { return at < code_.size() ? static_cast<Opcode>(code_[at]) : op_end; };
+    if (looks_at() != op_ext && looks_at() != op_zero_ext) return 0;
+    pass(1);
+    while (looks_at() >= op_const8 && looks_at() <= op_const64) {
+      pass(size_t{1} << (looks_at() - op_const8));
+      if (looks_at() == op_ext || looks_at() == op_zero_ext) pass(1);
+      if (looks_at() != op_add && looks_at() != op_sub) return 0;
+      pass(0);
+    }
+    return looks_at() >= op_ref8 && looks_at() <= op_ref64 ? 2 : 0;
+  }
+
   void jump(uint64_t place) {
     if (place > code_.size()) return fail();
     next_ = place;
@@ -191,6 +209,7 @@ void Machine::execute(uint8_t opcode) {
     return push(operand(8));
   case op_reg: {
     auto value = context_.register_value(static_cast<unsigned>(operand(2)));
+    next_ += cut_of_base();
     return value ? push(*value) : fail();
   }
   case op_dup:

@@ -14,6 +14,7 @@ struct SmallWorld : AgentContext {
   std::array<std::byte, 16> memory{};
 
   std::optional<uint64_t> register_value(unsigned number) override {
+    if (number == 7) return 0x1008;
     if (number < 16) return 100 + number;
     return std::nullopt;
   }
@@ -79,6 +80,18 @@ TEST(AgentExpression, MemoryAndRegisters) {
   EXPECT_EQ(value_of({0x23, 0x10, 0x09, 0x1a, 0x27}), std::nullopt);
   EXPECT_EQ(value_of({0x26, 0, 6, 0x27}), 106);
   EXPECT_EQ(value_of({0x26, 0, 16, 0x27}), std::nullopt);
+}
+
+// gdb 13 cuts the register that a variable is found by to the variable's width.
+TEST(AgentExpression, BaseOfAFrame) {
+  EXPECT_EQ(value_of({0x26, 0, 7, 0x16, 8, 0x22, 0xfc, 0x16, 8, 0x02, 0x17, 0x27}), 0xf4);
+  EXPECT_EQ(value_of({0x26, 0, 7, 0x2a, 8, 0x22, 4, 0x03, 0x22, 1, 0x02, 0x17, 0x27}), 0xf5);
+  EXPECT_EQ(value_of({0x26, 0, 7, 0x16, 8, 0x17, 0x27}), 0xf8);
+  // A number that is meant.
+  EXPECT_EQ(value_of({0x26, 0, 7, 0x16, 8, 0x27}), 8);
+  EXPECT_EQ(value_of({0x26, 0, 7, 0x16, 8, 0x22, 4, 0x02, 0x27}), 12);
+  EXPECT_EQ(value_of({0x26, 0, 7, 0x16, 8, 0x22, 4, 0x02, 0x22, 2, 0x04, 0x17, 0x27}), std::nullopt);
+  EXPECT_EQ(value_of({0x26, 0, 7, 0x16, 8, 0x22}), std::nullopt);
 }
 
 TEST(AgentExpression, StackAndJumps) {
