@@ -19,21 +19,6 @@ namespace {
 
 constexpr const char* kMissing = "<not available here>";
 
-// In the order of the request, with what is missing.
-void complete(debug::Hit& hit, const debug::PrintRequest& request) {
-  if (request.code) return;
-  if (debug::is_format(request.what)) {
-    if (hit.text.empty()) hit.text = kMissing;
-    return;
-  }
-  std::vector<std::pair<std::string, std::string>> fields;
-  for (const std::string& expression : debug::split_expressions(request.what)) {
-    auto found = std::ranges::find(hit.fields, expression, &std::pair<std::string, std::string>::first);
-    fields.emplace_back(expression, found == hit.fields.end() ? kMissing : found->second);
-  }
-  hit.fields = std::move(fields);
-}
-
 std::string place_of(const debug::PrintRequest& request) {
   return request.spot.empty() ? fmt::format("{}:{}", request.file, request.line) : request.spot;
 }
@@ -56,6 +41,26 @@ void HitPrinter::line(const std::string& text) {
   if (begun == begun_.end() || request_of_(begun->second) != request) return;
   begun->second.text += hit->text;
   begun->second.fields.insert(begun->second.fields.end(), hit->fields.begin(), hit->fields.end());
+}
+
+// In the order of the request, with what is missing.
+void HitPrinter::complete(debug::Hit& hit, const debug::PrintRequest& request) {
+  if (request.code) return;
+  auto missing = [&](const std::string& expression) {
+    if (auto why = request.missing.find(expression); why != request.missing.end())
+      missing_.emplace(fmt::format("{} at {}", expression, place_of(request)), why->second);
+    return kMissing;
+  };
+  if (debug::is_format(request.what)) {
+    if (hit.text.empty()) hit.text = missing(request.what);
+    return;
+  }
+  std::vector<std::pair<std::string, std::string>> fields;
+  for (const std::string& expression : debug::split_expressions(request.what)) {
+    auto found = std::ranges::find(hit.fields, expression, &std::pair<std::string, std::string>::first);
+    fields.emplace_back(expression, found == hit.fields.end() ? missing(expression) : found->second);
+  }
+  hit.fields = std::move(fields);
 }
 
 void HitPrinter::show(const debug::Hit& lines) {
@@ -118,6 +123,9 @@ int HitPrinter::run(const std::function<int()>& child) {
   }
   std::free(text);
   show_rest();
+  std::fflush(stdout);
+  for (const auto& [what, why] : missing_)
+    fmt::print(stderr, "rdb: {} is not available: {}\n", what, why);
   int status = 0;
   waitpid(process, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -31,6 +31,7 @@ public:
 
 private:
   void line(const std::string& text);
+  void complete(debug::Hit& hit, const debug::PrintRequest& request);
   void show(const debug::Hit& hit);
   void show_rest();
   bool changed(const debug::Hit& hit, const std::string& place);
@@ -40,6 +41,7 @@ private:
   std::map<int32_t, debug::Hit> begun_; // of each thread: the hit whose values come line by line
   std::map<std::string, std::string> last_;
   std::map<std::string, uint64_t> counts_;
+  std::map<std::string, std::string> missing_; // what was, and why
   bool header_ = false;
   bool shown_ = false;
 };

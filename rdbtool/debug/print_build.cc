@@ -103,6 +103,7 @@ public:
       if (target.objects.size() > 1 && bind(target, target.objects, why) != Found::placed)
         user_error("print: {}", why);
       result.paths.push_back(bundle_name(target) + ".rdb");
+      note_missing(Bundle(result.paths.back()).descriptors());
     }
     return result;
   }
@@ -148,6 +149,31 @@ private:
     }
     why = fmt::format("{}: {}", source.requests.front().file, why);
     return false;
+  }
+
+  // What the regions cannot see where they stand, and why.
+  void note_missing(const descriptors::Descriptors& d) {
+    for (const descriptors::Region& region : d.regions) {
+      const descriptors::Source* file = nullptr;
+      for (const descriptors::Source& source : d.sources)
+        if (source.id == region.source) file = &source;
+      if (std::string why = reason_of(d, region); file != nullptr && !why.empty())
+        for (PrintSource& source : sources_)
+          if (fs::path(source.path).filename() == fs::path(file->path).filename())
+            for (auto line = source.edited.lines.lower_bound(region.begin_line);
+                 line != source.edited.lines.end() && line->first < region.end_line; ++line)
+              source.requests[line->second.request].missing.emplace(line->second.expression, why);
+    }
+  }
+
+  static std::string reason_of(const descriptors::Descriptors& d, const descriptors::Region& region) {
+    if (!region.reason.empty()) return region.reason;
+    for (const descriptors::Argument& argument : d.arguments)
+      if (argument.region == region.id)
+        for (const descriptors::Part& part : argument.parts)
+          if (part.cls == descriptors::Class::kUnavailable)
+            return fmt::format("{} is {}", argument.name, part.reason.empty() ? "not kept" : part.reason);
+    return "";
   }
 
   enum class Found : uint8_t { placed, lost, elsewhere };

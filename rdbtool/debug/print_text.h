@@ -14,9 +14,10 @@ namespace rdb::debug {
 struct PrintRequest {
   std::string file; // as the user named it
   unsigned line = 0;
-  std::string what;  // expressions, or a format and its arguments
-  bool code = false; // statements, taken as they are
-  std::string spot;  // in place of file and line: "@function" or "*0x401136"
+  std::string what;                           // expressions, or a format and its arguments
+  bool code = false;                          // statements, taken as they are
+  std::string spot;                           // in place of file and line: "@function" or "*0x401136"
+  std::map<std::string, std::string> missing; // expressions that are not available there: why
 };
 
 // "file.c:42", "@function" or "*0x401136"?
