@@ -67,12 +67,11 @@ void follow_signals(pid_t gdb, Whose whose) {
     ended_by = received;
     kill(gdb_pid, SIGKILL);
   };
-  signal(SIGINT, SIG_IGN);
+  bool users = whose == Whose::users;
+  // One that has come meanwhile is dropped where it is ignored.
+  signal(SIGINT, users ? SIG_IGN : give_up);
   for (int number : {SIGTERM, SIGHUP})
-    signal(number, pass_on);
-  if (whose == Whose::ours)
-    for (int number : {SIGINT, SIGTERM, SIGHUP})
-      signal(number, give_up);
+    signal(number, users ? pass_on : give_up);
   sigset_t set = ending_signals();
   sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }
