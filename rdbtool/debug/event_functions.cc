@@ -29,7 +29,9 @@ void Events::add_function(replay::Replayer& replayer, uint64_t address, const st
   if (place->second.name.empty()) place->second.name = name;
   Audience& audience = wanted->kind == EventKind::call ? place->second.entered : place->second.returned;
   if (std::find(audience.begin(), audience.end(), wanted) == audience.end()) audience.push_back(wanted);
-  if (fresh) replayer.translator().add_hook(GuestAddr(address));
+  if (!fresh) return;
+  functions_by_pc_.set(address, &place->second);
+  replayer.translator().add_hook(GuestAddr(address));
 }
 
 void Events::match(replay::Replayer& replayer, const ProgramFile& file, uint64_t bias, const Wanted& wanted) {
@@ -59,7 +61,7 @@ void Events::match(replay::Replayer& replayer, const ProgramFile& file, uint64_t
     wanted->end = wanted->begin + symbol.raw.st_size;
     wanted->matched = true;
     ranges_.add({wanted->begin, wanted->end, wanted});
-    rearm_ = true;
+    rearm_ = changed_ = true;
   };
   for (const elf::Symbol& symbol : file.elf().symbols())
     look(symbol);
@@ -114,6 +116,7 @@ void Events::forget_functions(replay::Replayer& replayer) {
     returns_wanted |= !function.returned.empty();
     if (function.entered.empty() && function.returned.empty()) {
       replayer.translator().remove_hook(GuestAddr(entry->first));
+      functions_by_pc_.set(entry->first, nullptr);
       entry = functions_.erase(entry);
     } else {
       ++entry;
@@ -123,12 +126,12 @@ void Events::forget_functions(replay::Replayer& replayer) {
   for (const auto& [address, returns] : returns_)
     replayer.translator().remove_hook(GuestAddr(address));
   returns_.clear();
+  returns_by_pc_.clear();
 }
 
 void Events::hooked(replay::Replayer& replayer, GuestAddr pc) {
-  if (!returns_.empty()) leave(replayer, pc.value);
-  auto found = functions_.find(pc.value);
-  if (found != functions_.end()) enter(replayer, pc.value, found->second);
+  leave(replayer, pc.value);
+  if (Function* function = functions_by_pc_.find(pc.value)) enter(replayer, pc.value, *function);
   arm(replayer);
 }
 
@@ -137,11 +140,8 @@ void Events::enter(replay::Replayer& replayer, uint64_t pc, Function& function) 
   if (!function.returned.empty()) {
     uint64_t sp = regs.gpr[engine::RSP];
     uint64_t back;
-    if (replayer.space().read(GuestAddr(sp), &back, 8) == 8) {
-      auto [place, fresh] = returns_.try_emplace(back);
-      if (fresh) replayer.translator().add_hook(GuestAddr(back));
-      place->second.push_back({pc, replayer.thread(), sp + 8});
-    }
+    if (replayer.space().read(GuestAddr(sp), &back, 8) == 8)
+      returns_to(replayer, back).push_back({pc, replayer.thread(), sp + 8});
   }
   if (function.entered.empty()) return;
   Event event{
@@ -153,26 +153,35 @@ void Events::enter(replay::Replayer& replayer, uint64_t pc, Function& function) 
   tell(replayer, function.entered, event);
 }
 
+// Who waits for a return to this address.
+std::vector<Events::Return>& Events::returns_to(replay::Replayer& replayer, uint64_t pc) {
+  if (std::vector<Return>* known = returns_by_pc_.find(pc)) return *known;
+  std::vector<Return>& fresh = returns_[pc];
+  returns_by_pc_.set(pc, &fresh);
+  replayer.translator().add_hook(GuestAddr(pc));
+  return fresh;
+}
+
 void Events::leave(replay::Replayer& replayer, uint64_t pc) {
-  auto found = returns_.find(pc);
-  if (found == returns_.end() || found->second.empty()) return;
+  std::vector<Return>* waiting = returns_by_pc_.find(pc);
+  if (waiting == nullptr || waiting->empty()) return;
   uint64_t sp = replayer.registers().gpr[engine::RSP];
-  std::vector<uint64_t> functions;
-  std::erase_if(found->second, [&](const Return& r) {
+  returned_.clear();
+  std::erase_if(*waiting, [&](const Return& r) {
     if (r.thread != replayer.thread() || r.sp > sp) return false;
-    if (r.sp == sp) functions.push_back(r.function);
+    if (r.sp == sp) returned_.push_back(r.function);
     return true; // those below were left in other ways
   });
   // One that ended in a jump to another returns after that.
-  for (auto function = functions.rbegin(); function != functions.rend(); ++function) {
-    auto known = functions_.find(*function);
-    if (known == functions_.end()) continue;
+  for (auto address = returned_.rbegin(); address != returned_.rend(); ++address) {
+    Function* function = functions_by_pc_.find(*address);
+    if (function == nullptr) continue;
     Event event{.kind = EventKind::ret,
                 .pc = GuestAddr(pc),
                 .result = static_cast<int64_t>(replayer.registers().gpr[engine::RAX]),
-                .address = GuestAddr(*function),
-                .name = known->second.name.c_str()};
-    tell(replayer, known->second.returned, event);
+                .address = GuestAddr(*address),
+                .name = function->name.c_str()};
+    tell(replayer, function->returned, event);
   }
 }
 

@@ -36,6 +36,7 @@ std::optional<int64_t> syscall_number(std::string_view name) {
 }
 
 Events::Id Events::add(Registration registration) {
+  changed_ = true;
   registration.id = next_++;
   auto wanted = std::make_shared<Registration>(std::move(registration));
   registrations_[wanted->id] = wanted;
@@ -93,7 +94,7 @@ bool Events::remove(Id id) {
   auto found = registrations_.find(id);
   if (found == registrations_.end()) return false;
   found->second->removed = true;
-  some_removed_ = true;
+  some_removed_ = changed_ = true;
   registrations_.erase(found);
   return true;
 }
@@ -135,7 +136,8 @@ void Events::forget_removed(replay::Replayer& replayer) {
 }
 
 void Events::arm(replay::Replayer& replayer) {
-  if (telling_ > 0) return;
+  if (!changed_ || telling_ > 0) return;
+  changed_ = false;
   if (some_removed_) forget_removed(replayer);
   if (!unsearched_.empty()) match_mapped(replayer);
   if (!times_.empty()) replayer.wake_at(Time(times_.begin()->first));
@@ -214,6 +216,7 @@ void Events::after_input(replay::Replayer& replayer, const trace::Input& input) 
 
 void Events::woken(replay::Replayer& replayer) {
   uint64_t now = replayer.now().value;
+  changed_ = true; // the next time is to be waited for
   Audience due;
   while (!times_.empty() && times_.begin()->first <= now) {
     due.push_back(times_.begin()->second);

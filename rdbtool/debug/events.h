@@ -136,6 +136,7 @@ private:
                     const Wanted& wanted);
   void enter(replay::Replayer& replayer, uint64_t pc, Function& function);
   void leave(replay::Replayer& replayer, uint64_t pc);
+  std::vector<Return>& returns_to(replay::Replayer& replayer, uint64_t pc);
   void forget_functions(replay::Replayer& replayer);
 
   // Memory: see event_accesses.cc.
@@ -154,10 +155,15 @@ private:
 
   std::unordered_map<uint64_t, Function> functions_;
   std::unordered_map<uint64_t, std::vector<Return>> returns_; // by the address that is returned to
+  // The same, for those in a hurry.
+  engine::PcTable<Function> functions_by_pc_;
+  engine::PcTable<std::vector<Return>> returns_by_pc_;
+  std::vector<uint64_t> returned_; // functions that are told of; kept for its memory
   std::vector<Wanted> unsearched_; // patterns that no file was looked through for, and addresses
 
   RangeIndex<Wanted> ranges_;
-  bool rearm_ = false;          // the engine's watches are not what is registered
+  bool changed_ = false;        // what the engine notices may not be what is registered
+  bool rearm_ = false;          // its watches are not
   bool collecting_ = false;     // an input is applied: what it writes is noted
   std::vector<Touch> by_input_; // what it has written
 

@@ -2,7 +2,6 @@
 #include "rdbtool/debug/fallback.h"
 
 #include "rdbtool/base/error.h"
-#include "rdbtool/debug/region_runner.h"
 
 #include <cerrno>
 #include <csignal>
@@ -26,23 +25,7 @@ bool is_for_all(int signal) {
          signal == SIGQUIT || signal == SIGKILL;
 }
 
-// The same number in a copy, which may not have the callback yet: callbacks are numbered as they come.
-uint64_t code_of(const RegionCount& count) {
-  return count.callback != 0 ? count.callback : reinterpret_cast<uint64_t>(&count);
-}
-
 } // namespace
-
-void Fallback::enter(const RegionCount& count, uint64_t time) {
-  if (message_ == nullptr) return;
-  message_->code = code_of(count);
-  message_->callback = count.callback != 0;
-  message_->hits = count.hits + 1;
-  message_->time = time;
-  message_->told = false;
-  message_->reason[0] = '\0';
-  message_->place = message_->callback ? kCallbackPlace : count.place.c_str();
-}
 
 bool Fallback::make_copy(uint64_t ticks) {
   next_ = ticks + (kFirstInterval << copies_);
@@ -75,11 +58,12 @@ void Fallback::wait_for(pid_t successor, const Message& message) {
   while (waitpid(successor, &status, 0) < 0 && errno == EINTR) {
   }
   bool interrupted = WIFSIGNALED(status) && is_for_all(WTERMSIG(status));
-  if (message.place != nullptr && !interrupted) {
+  if (message.count != nullptr && !interrupted) {
     if (!message.told)
-      fmt::print(stderr, "rdb: {}: {}; this {} is not run any more\n", message.place,
+      fmt::print(stderr, "rdb: {}: {}; this {} is not run any more\n",
+                 message.callback != 0 ? kCallbackPlace : message.count->place,
                  message.reason[0] != '\0' ? message.reason : "debug code ended the process that it ran in",
-                 message.callback ? "callback" : "region");
+                 message.callback != 0 ? "callback" : "region");
     return;
   }
   if (WIFEXITED(status)) _exit(WEXITSTATUS(status));
@@ -105,8 +89,9 @@ void Fallback::go_back() {
   _exit(kExitFailure);
 }
 
-bool Fallback::is_place(const RegionCount& count, uint64_t time) {
-  if (time != place_.time || count.hits + 1 != place_.hits || code_of(count) != place_.code) return false;
+bool Fallback::is_place(const RegionCount& count) {
+  if (count.hits + 1 != place_.hits || count.callback != place_.callback) return false;
+  if (count.callback == 0 && &count != place_.count) return false;
   catches_up_ = false;
   be_silent(false);
   return true;

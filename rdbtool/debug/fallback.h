@@ -4,13 +4,12 @@
 // silently up to the place where debug code went wrong, from there on without that region.
 #pragma once
 
-#include <cstdint>
+#include "rdbtool/debug/region_count.h"
+
 #include <sys/types.h>
 #include <vector>
 
 namespace rdb::debug {
-
-struct RegionCount;
 
 class Fallback {
 public:
@@ -19,33 +18,39 @@ public:
   void use() { in_use_ = true; }
   bool in_use() const { return in_use_; }
 
-  // Before debug code runs: makes a copy if it is time for one. `ticks` is a clock that counts on its own.
-  // True if this is a new process, which has no timers yet.
-  bool keep_copy(uint64_t ticks) {
-    return in_use_ && ticks >= next_ && copies_ < kMostCopies && make_copy(ticks);
-  }
+  // Is it time for a copy, by a clock that counts on its own?
+  bool is_copy_due(uint64_t ticks) const { return ticks >= next_ && copies_ < kMostCopies; }
+  // Before debug code runs. True if this is a new process, which has no timers yet.
+  bool make_copy(uint64_t ticks);
   // Around a piece of debug code. If this process ends meanwhile, in whatever way, the last copy goes on,
   // where that piece is given up when it comes to this hit.
-  void enter(const RegionCount& count, uint64_t time);
+  void enter(const RegionCount& count) {
+    if (message_ == nullptr) return;
+    message_->callback = count.callback;
+    message_->hits = count.hits + 1;
+    message_->told = false;
+    message_->reason[0] = '\0';
+    message_->count = &count;
+  }
   // Known before the user is told: this process may not live to tell.
   void say_why(const char* reason);
   void leave() {
-    if (message_ != nullptr) message_->place = nullptr;
+    if (message_ != nullptr) message_->count = nullptr;
   }
   // Ends this process so, after the user was told why. Comes back if there is no copy.
   void go_back();
   // Is this the place? Then the user sees again what happens, and this piece does not run any more.
-  bool gives_up_here(const RegionCount& count, uint64_t time) { return catches_up_ && is_place(count, time); }
+  bool gives_up_here(const RegionCount& count) { return catches_up_ && is_place(count); }
 
 private:
   static constexpr int kMostCopies = 8;
   // Written by a copy's successor: what it was doing when it ended.
   struct Message {
-    const char* place = nullptr; // of what runs, at the same address in both; null while nothing does
-    uint64_t code = 0;           // which it is
-    bool callback = false;
+    // What runs; null while nothing does. The copy has a region's at the same address; callbacks, which it
+    // may not have yet, are known by their number.
+    const RegionCount* count = nullptr;
+    uint64_t callback = 0;
     uint64_t hits = 0;
-    uint64_t time = 0;
     bool told = false;     // the user knows why
     char reason[400] = ""; // if it is known
   };
@@ -53,10 +58,9 @@ private:
     int descriptor;
     int saved;
   };
-  bool make_copy(uint64_t ticks);
   void wait_for(pid_t successor, const Message& message);
   void be_silent(bool silent);
-  bool is_place(const RegionCount& count, uint64_t time);
+  bool is_place(const RegionCount& count);
 
   bool in_use_ = false;
   uint64_t next_ = 0;

@@ -21,6 +21,7 @@ namespace {
 // One debug function runs at a time in a process.
 Escape* g_escape = nullptr;
 uint64_t g_runs = 0;
+Departure g_departure = {};
 std::byte g_stack[256 * 1024];
 
 [[noreturn]] void refuse(const char* what) {
@@ -47,28 +48,29 @@ void set_guest_streams(uint64_t output, uint64_t error) {
   g_guest_error = error;
 }
 
-void note_place(Escape& escape, void* context) {
+Whereabouts whereabouts(void* context) {
+  Whereabouts result;
   const greg_t* gregs = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   static constexpr int kGreg[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
                                     REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
   for (int i = 0; i < 16; ++i)
-    escape.registers.gpr[i] = static_cast<uint64_t>(gregs[kGreg[i]]);
-  escape.registers.rip = static_cast<uint64_t>(gregs[REG_RIP]);
-  uint64_t begin = escape.registers.gpr[engine::RSP];
+    result.registers.gpr[i] = static_cast<uint64_t>(gregs[kGreg[i]]);
+  result.registers.rip = static_cast<uint64_t>(gregs[REG_RIP]);
+  uint64_t begin = result.registers.gpr[engine::RSP];
   // The stack grows down from the region's caller, whose frame holds the escape.
   auto end = reinterpret_cast<uint64_t>(g_escape);
-  if (begin >= end) return;
   // After an overflow the innermost pages are not there.
   for (int tries = 0; tries < 32 && begin < end; ++tries) {
     size_t size = std::min<uint64_t>(end - begin, sizeof g_stack);
     iovec to{g_stack, size}, from{reinterpret_cast<void*>(begin), size};
     if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) == static_cast<ssize_t>(size)) {
-      escape.stack_begin = begin;
-      escape.stack = {g_stack, size};
-      return;
+      result.stack_begin = begin;
+      result.stack = {g_stack, size};
+      break;
     }
     begin = (begin | 4095) + 1;
   }
+  return result;
 }
 
 const rdb_module_host* module_host() {
@@ -96,7 +98,11 @@ bool can_escape() {
   return g_escape != nullptr;
 }
 
-void Escape::set_reason(std::string_view text) {
+Departure& departure() {
+  return g_departure;
+}
+
+void Departure::set_reason(std::string_view text) {
   reason[text.copy(reason, sizeof reason - 1)] = '\0';
 }
 
@@ -108,13 +114,14 @@ void give_up(std::string_view reason, void* context) {
     _exit(kExitFailure);
   }
   if (__fpending(stdout) != 0) fflush_unlocked(stdout);
-  g_escape->set_reason(reason);
+  g_escape->taken = true;
+  g_departure.set_reason(reason);
   ucontext_t here;
   if (context == nullptr) {
     getcontext(&here);
     context = &here;
   }
-  note_place(*g_escape, context);
+  g_departure.place = whereabouts(context);
   siglongjmp(g_escape->place, 1);
 }
 

@@ -20,23 +20,34 @@ namespace rdb::debug {
 // What a debug module is told about its host.
 const rdb_module_host* module_host();
 
-// Where to go when the running debug function is given up; null when none runs.
-struct Escape {
-  sigjmp_buf place;
-  char reason[400]; // empty if debug code was not given up; no string: debug code may have broken the heap
-  // Where debug code was, with a copy of its stack from `stack_begin` on: the stack itself is used again by
-  // the time somebody looks.
+// Where debug code was, with a copy of its stack from `stack_begin` on: the stack itself is used again by
+// the time somebody looks.
+struct Whereabouts {
   engine::Registers registers;
   uint64_t stack_begin = 0;
   std::span<const std::byte> stack;
+};
+// Where a signal handler's context was.
+Whereabouts whereabouts(void* context);
 
-  Escape() { reason[0] = '\0'; }
+// Where to go when the running debug function is given up. One is made for every run, so it is small; it lies
+// on the stack, between the debug function's frames and rdb's.
+struct Escape {
+  sigjmp_buf place;
+  bool taken = false;
+};
+// Why the last debug function was given up, and where it was then. In memory of its own: debug code may have
+// broken the heap.
+struct Departure {
+  char reason[400];
+  Whereabouts place;
+
   void set_reason(std::string_view text);
 };
-// Fills in where a signal handler's context was.
-void note_place(Escape& escape, void* context);
+Departure& departure();
 // The program's own standard output and error, as its libc has them; 0 while they are not known.
 void set_guest_streams(uint64_t output, uint64_t error);
+// Null when no debug function runs.
 void set_escape(Escape* escape);
 bool can_escape();
 // Leaves the running debug function. Does not return. What it printed so far is written first. Takes nothing
@@ -47,7 +58,7 @@ bool can_escape();
 template <class... Arguments>
 [[noreturn]] void give_up_at(void* context, fmt::format_string<Arguments...> format,
                              Arguments&&... arguments) {
-  fmt::basic_memory_buffer<char, sizeof(Escape::reason)> text;
+  fmt::basic_memory_buffer<char, sizeof(Departure::reason)> text;
   fmt::format_to(std::back_inserter(text), format, std::forward<Arguments>(arguments)...);
   give_up({text.data(), text.size()}, context);
 }

@@ -33,30 +33,25 @@ void write_fully(int fd, const char* bytes, size_t size) {
   }
 }
 
+constexpr uint16_t kInitialControl = 0x37F;
+
 // The guest's x87 state is in the CPU all the time; its vector registers are saved already. Saving costs more
-// than everything else around a short region, so it is not done while x87 is in its initial state.
+// than everything else around a short region, and even asking whether the state is the initial one costs a
+// third of it, so nothing is done while the guest has no x87 code at all.
 class X87 {
 public:
-  explicit X87(bool has_flag) : has_flag_(has_flag) {
-    if (has_flag_ && !in_use()) return;
+  // `has_flag`: the CPU can tell whether x87 is in its initial state.
+  X87(bool guest_uses_it, bool has_flag) : guest_uses_it_(guest_uses_it) {
+    if (!guest_uses_it_ || (has_flag && !in_use())) return;
     saved_ = true;
     asm volatile("fxsave64 %0; fninit" : "=m"(image_));
   }
 
   ~X87() {
-    if (!saved_ && !in_use()) return;
-    if (!saved_) {
-      std::memset(image_, 0, sizeof image_);
-      const uint16_t control = 0x37F;
-      const uint32_t mxcsr = 0x1F80;
-      std::memcpy(image_, &control, 2);
-      std::memcpy(image_ + 24, &mxcsr, 4);
-    }
-    asm volatile("fxrstor64 %0"
-                 :
-                 : "m"(image_)
-                 : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
-                   "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+    if (guest_uses_it_)
+      restore();
+    else
+      tidy();
   }
   X87(const X87&) = delete;
   X87& operator=(const X87&) = delete;
@@ -68,20 +63,42 @@ private:
     return low & 1;
   }
 
+  // Debug code begins with the initial rounding and precision every time.
+  static void tidy() {
+    uint16_t control;
+    asm volatile("fnstcw %0" : "=m"(control));
+    if (control != kInitialControl) asm volatile("fninit");
+  }
+
+  void restore() {
+    if (!saved_ && !in_use()) return;
+    if (!saved_) {
+      std::memset(image_, 0, sizeof image_);
+      const uint32_t mxcsr = 0x1F80;
+      std::memcpy(image_, &kInitialControl, 2);
+      std::memcpy(image_ + 24, &mxcsr, 4);
+    }
+    asm volatile("fxrstor64 %0"
+                 :
+                 : "m"(image_)
+                 : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+                   "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+  }
+
   alignas(16) std::byte image_[512];
-  bool has_flag_;
+  bool guest_uses_it_;
   bool saved_ = false;
 };
 
 // The debug code's own frames; those of rdb around them are nobody's business.
-std::vector<replay::BacktraceFrame> backtrace_of(const Escape& escape) {
+std::vector<replay::BacktraceFrame> backtrace_of(const Whereabouts& place) {
   auto read = [&](uint64_t address, uint64_t* word) {
-    uint64_t offset = address - escape.stack_begin;
-    if (address < escape.stack_begin || offset + 8 > escape.stack.size()) return false;
-    std::memcpy(word, escape.stack.data() + offset, 8);
+    uint64_t offset = address - place.stack_begin;
+    if (address < place.stack_begin || offset + 8 > place.stack.size()) return false;
+    std::memcpy(word, place.stack.data() + offset, 8);
     return true;
   };
-  std::vector<replay::BacktraceFrame> frames = replay::host_backtrace(escape.registers, read, 32);
+  std::vector<replay::BacktraceFrame> frames = replay::host_backtrace(place.registers, read, 32);
   auto is_ours = [](const replay::BacktraceFrame& frame) {
     return frame.function.find("rdb::debug::") != std::string::npos; // a template's begins with its type
   };
@@ -90,6 +107,19 @@ std::vector<replay::BacktraceFrame> backtrace_of(const Escape& escape) {
   for (size_t i = 1; i < frames.size(); ++i)
     if (is_ours(frames[i])) frames.resize(i);
   return frames;
+}
+
+// In a handler: the exception that has left debug code.
+void note_exception() {
+  Departure& left = departure();
+  left.place = {};
+  try {
+    throw;
+  } catch (const std::exception& thrown) {
+    left.set_reason(std::string("an exception left debug code: ") + thrown.what());
+  } catch (...) {
+    left.set_reason("an exception left debug code");
+  }
 }
 
 bool cpu_tells_use() {
@@ -142,63 +172,91 @@ void RegionRunner::start_clock() {
 }
 
 void RegionRunner::run(RegionCount& count, Code code, void* argument, void (*flush)(), int error) {
-  if (fallback_.in_use()) {
-    if (fallback_.gives_up_here(count, replayer_->now().value)) {
-      count.disabled = "it went wrong";
-      return;
-    }
-    if (fallback_.keep_copy(ticks_)) start_clock();
-    // A copy may have come here to give it up.
-    if (fallback_.gives_up_here(count, replayer_->now().value)) {
-      count.disabled = "it went wrong";
-      return;
-    }
-    fallback_.enter(count, replayer_->now().value);
-  }
+  if (fallback_.in_use() && !may_run(count)) return;
   ++count.hits;
-  X87 x87(has_x87_flag_);
-  uint64_t start = options_.timed ? __rdtsc() : 0;
+  bool completed;
+  {
+    X87 x87(replayer_->translator().uses_x87(), has_x87_flag_);
+    uint64_t start = options_.timed ? __rdtsc() : 0;
+    nested_->begin_region();
+    ++runs_;
+    completed = guard_.on() ? call_guarded(code, argument, error) : call(code, argument, error);
+    nested_->end_region();
+    if (options_.timed) count.ticks += __rdtsc() - start;
+  }
+  if (!completed) begin_giving_up();
+  if (flush != nullptr) flush();
+  if (!completed || captured_ >= 0 || guard_.on()) report(count, completed);
+  fallback_.leave();
+}
+
+// Makes a copy of the process first if it is time for one. False: this is where debug code went wrong in a
+// later copy.
+bool RegionRunner::may_run(RegionCount& count) {
+  auto gives_up = [&] {
+    if (!fallback_.gives_up_here(count)) return false;
+    count.disabled = "it went wrong";
+    return true;
+  };
+  if (gives_up()) return false;
+  if (fallback_.is_copy_due(ticks_)) {
+    if (fallback_.make_copy(ticks_)) start_clock();
+    // A copy may have come here to give it up.
+    if (gives_up()) return false;
+  }
+  fallback_.enter(count);
+  return true;
+}
+
+// Calls debug code. False if it had to be given up: see departure().
+bool RegionRunner::call(Code code, void* argument, int error) {
   Escape escape;
-  nested_->begin_region();
-  ++runs_;
   if (sigsetjmp(escape.place, 0) == 0) {
     set_escape(&escape);
-    if (guard_.on()) guard_.begin();
     errno = error;
     try {
       code(argument);
-    } catch (const std::exception& thrown) {
-      escape.set_reason(std::string("an exception left debug code: ") + thrown.what());
     } catch (...) {
-      escape.set_reason("an exception left debug code");
+      escape.taken = true;
+      note_exception();
     }
   } else {
     // Out of a signal handler, perhaps.
     sigprocmask(SIG_SETMASK, &mask_, nullptr);
   }
   set_escape(nullptr);
-  if (guard_.on()) guard_.end();
-  if (guard_.on() && guard_.how() != Protect::report)
-    for (auto page = guard_.pages().rbegin(); page != guard_.pages().rend(); ++page) {
-      // What program functions wrote since then goes first.
-      nested_->undo_to(page->mark);
-      page->restore();
-    }
-  nested_->end_region();
-  if (options_.timed) count.ticks += __rdtsc() - start;
-  bool given_up = escape.reason[0] != '\0';
-  if (given_up) {
-    fallback_.say_why(escape.reason);
-    ticks_in_run_ = 0;
-    gives_up_ = true;
+  return !escape.taken;
+}
+
+// The same while the program's memory is protected.
+bool RegionRunner::call_guarded(Code code, void* argument, int error) {
+  guard_.begin();
+  bool completed = call(code, argument, error);
+  guard_.end();
+  if (guard_.how() == Protect::report) return completed;
+  for (auto page = guard_.pages().rbegin(); page != guard_.pages().rend(); ++page) {
+    // What program functions wrote since then goes first.
+    nested_->undo_to(page->mark);
+    page->restore();
   }
-  if (flush != nullptr) flush();
-  if (given_up && options_.retry) fmt::print("<{}>\n", escape.reason);
+  return completed;
+}
+
+// From here on debug code's libc may be broken, and this process may not live to tell why.
+void RegionRunner::begin_giving_up() {
+  asm volatile("fninit");
+  fallback_.say_why(departure().reason);
+  ticks_in_run_ = 0;
+  gives_up_ = true;
+}
+
+// What is to be said after debug code has run, besides what it has written itself.
+void RegionRunner::report(RegionCount& count, bool completed) {
+  if (!completed && options_.retry) fmt::print("<{}>\n", departure().reason);
   if (captured_ >= 0) show_output(count);
   if (guard_.on() && guard_.stray()) report_stray(count);
-  if (given_up && !options_.retry) give_up_after(count, escape);
+  if (!completed && !options_.retry) give_up_after(count);
   gives_up_ = false;
-  fallback_.leave();
 }
 
 void RegionRunner::report_stray(const RegionCount& count) {
@@ -219,12 +277,13 @@ void RegionRunner::report_stray(const RegionCount& count) {
   _exit(kExitFailure);
 }
 
-void RegionRunner::give_up_after(RegionCount& count, const Escape& escape) {
-  count.disabled = escape.reason;
+void RegionRunner::give_up_after(RegionCount& count) {
+  const Departure& left = departure();
+  count.disabled = left.reason;
   std::fflush(stdout);
-  fmt::print(stderr, "rdb: {}: {}; this {} is not run any more\n{}", count.place, escape.reason,
+  fmt::print(stderr, "rdb: {}: {}; this {} is not run any more\n{}", count.place, left.reason,
              count.callback != 0 ? "callback" : "region",
-             escape.registers.rip == 0 ? "" : replay::describe(backtrace_of(escape)));
+             left.place.registers.rip == 0 ? "" : replay::describe(backtrace_of(left.place)));
   // What debug code was in the middle of may be broken, in this process.
   fallback_.go_back();
 }

@@ -14,19 +14,6 @@
 
 namespace rdb::debug {
 
-inline constexpr const char kCallbackPlace[] = "an event's callback";
-
-// What has become of a region, or of another piece of debug code.
-struct RegionCount {
-  std::string place; // file:line
-  uint64_t hits = 0;
-  uint64_t ticks = 0;    // of the CPU's clock, if they are counted
-  uint64_t skipped = 0;  // an argument was unavailable
-  uint64_t lines = 0;    // of output, if they are counted
-  uint64_t callback = 0; // of an event: which, counted from 1; 0: a region
-  std::string disabled;  // why it does not run any more
-};
-
 struct RunnerOptions {
   bool prefix = false; // time, thread, file:line before each line of debug output
   std::string output;  // a file for debug output instead of standard output
@@ -61,7 +48,12 @@ public:
   void tick(void* context);
 
 private:
-  void give_up_after(RegionCount& count, const Escape& escape);
+  bool may_run(RegionCount& count);
+  bool call(Code code, void* argument, int error);
+  bool call_guarded(Code code, void* argument, int error);
+  void begin_giving_up();
+  void report(RegionCount& count, bool completed);
+  void give_up_after(RegionCount& count);
   void show_output(RegionCount& count);
   void start_clock();
   void report_stray(const RegionCount& count);

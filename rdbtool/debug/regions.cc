@@ -140,6 +140,7 @@ void Regions::find_libc(const ProgramFile& file, uint64_t begin) {
 // The errno of the thread that runs. libc finds it by loading its offset from a place that ld.so has filled:
 // endbr64; mov rax, [rip + place]; add rax, fs:0; ret.
 int Regions::guest_errno(replay::Replayer& replayer) {
+  if (errno_function_ == 0) return 0;
   if (!errno_offset_) {
     uint8_t code[16] = {};
     replayer.space().read(GuestAddr(errno_function_), code, sizeof code);
@@ -159,7 +160,11 @@ int Regions::guest_errno(replay::Replayer& replayer) {
     errno_offset_ = offset;
   }
   int value = 0;
-  replayer.space().read(GuestAddr(replayer.registers().fs_base + *errno_offset_), &value, sizeof value);
+  GuestAddr place(replayer.registers().fs_base + *errno_offset_);
+  if (replayer.space().is_plain(place.value, sizeof value))
+    std::memcpy(&value, place.ptr(), sizeof value);
+  else
+    replayer.space().read(place, &value, sizeof value);
   return value;
 }
 
@@ -214,6 +219,8 @@ void Regions::attach(replay::Replayer& replayer, Attached& attached, uint64_t be
     places_[address].activations.emplace_back(&attached, entry.activation);
     replayer.translator().add_hook(GuestAddr(address));
   }
+  for (auto& [address, place] : places_)
+    places_by_pc_.set(address, &place);
 }
 
 bool Regions::selected(const descriptors::Region& region, const std::string& file) const {
@@ -235,9 +242,9 @@ void Regions::hooked(replay::Replayer& replayer, GuestAddr pc) {
       for (Site& site : places_[instruction].after)
         call(replayer, site);
   }
-  auto found = places_.find(pc.value);
-  if (found == places_.end()) return;
-  Place& place = found->second;
+  Place* found = places_by_pc_.find(pc.value);
+  if (found == nullptr) return;
+  Place& place = *found;
   if (!place.activations.empty()) {
     // A new call of the function: whatever an older call left at this frame is over. Its CFA is rsp + 8.
     uint64_t cfa = replayer.registers().gpr[engine::RSP] + 8;
@@ -280,8 +287,8 @@ void Regions::call(replay::Replayer& replayer, Site& site) {
   Frame frame{replayer.translator(), replayer.space(), attached.bundle->bias(),
               attached.tls_size != 0 ? thread_pointer - attached.tls_size : 0};
   buffer_.reset();
+  std::string reason;
   for (size_t i = 0; i < site.arguments.size(); ++i) {
-    std::string reason;
     site.values[i] = value_of(site.arguments[i], frame, site, reason);
     if (site.values[i] != nullptr) continue;
     if (count.skipped++ == 0 && options_.report_skipped)
@@ -296,7 +303,7 @@ void Regions::call(replay::Replayer& replayer, Site& site) {
           reinterpret_cast<void*>(frame.tls_block + attached.bundle->descriptors().symbols[i].address.value);
   }
   runner_.run(count, reinterpret_cast<RegionRunner::Code>(site.function), site.values.data(),
-              attached.bundle->flush_function(), errno_function_ != 0 ? guest_errno(replayer) : 0);
+              attached.bundle->flush_function(), guest_errno(replayer));
 }
 
 bool Regions::host_fault(replay::Replayer&, int signal, siginfo_t* info, void* context) {
@@ -309,12 +316,10 @@ void Regions::interrupted(replay::Replayer&, int signal, void* context) {
 }
 
 void Regions::unload() {
-  RegionCount count;
-  count.place = "the debug code's destructors";
   for (Attached& attached : bundles_)
     if (attached.bundle->loaded())
       runner_.run(
-          count, [](void* bundle) { static_cast<Bundle*>(bundle)->unload(); }, attached.bundle.get(),
+          unloading_, [](void* bundle) { static_cast<Bundle*>(bundle)->unload(); }, attached.bundle.get(),
           [] { std::fflush(stdout); });
 }
 

@@ -86,8 +86,10 @@ private:
   RegionRunner& runner_;
   std::deque<Attached> bundles_;
   std::unordered_map<uint64_t, Place> places_;
+  engine::PcTable<Place> places_by_pc_; // the same, for those in a hurry
   After after_;
   std::deque<RegionCount> counts_;
+  RegionCount unloading_{.place = "the debug code's destructors"};
   // By bundle, id and frame.
   std::map<std::tuple<const Attached*, uint32_t, uint64_t>, std::vector<std::byte>> activations_;
   ArgumentBuffer buffer_;

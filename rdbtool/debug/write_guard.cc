@@ -42,7 +42,7 @@ bool WriteGuard::allow(uint64_t address, void* context, size_t mark) {
   if (!active_) return false;
   const guest::Mapping* mapping = space_->find(address);
   if (mapping == nullptr || !(mapping->protection & PROT_WRITE)) return false;
-  if (!stray_) note_place(stray_.emplace(Stray{address, {}}).place, context);
+  if (!stray_) stray_ = Stray{address, whereabouts(context)};
   uint64_t begin = address & ~(guest::kPage - 1);
   Page page{begin, mark, std::vector<std::byte>(guest::kPage)};
   std::memcpy(page.bytes.data(), reinterpret_cast<void*>(begin), guest::kPage);

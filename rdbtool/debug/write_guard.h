@@ -43,7 +43,7 @@ public:
   // The first such write since begin().
   struct Stray {
     uint64_t address;
-    Escape place;
+    Whereabouts place;
   };
   const std::optional<Stray>& stray() const { return stray_; }
   // The pages that were written to, as they were before.

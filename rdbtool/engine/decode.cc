@@ -101,6 +101,39 @@ bool writes_all_flags(ZydisMnemonic mnemonic) {
   }
 }
 
+// May it read or change the state of x87? What is emulated asks for that by itself.
+bool uses_x87(const ZydisDecodedInstruction& zydis) {
+  switch (zydis.meta.isa_ext) {
+  case ZYDIS_ISA_EXT_X87:
+  case ZYDIS_ISA_EXT_MMX:
+  case ZYDIS_ISA_EXT_AMD3DNOW:
+    return true;
+  default:
+    break;
+  }
+  switch (zydis.mnemonic) {
+  case ZYDIS_MNEMONIC_FXRSTOR:
+  case ZYDIS_MNEMONIC_FXRSTOR64:
+  case ZYDIS_MNEMONIC_XRSTOR:
+  case ZYDIS_MNEMONIC_XRSTOR64:
+    return true;
+  default:
+    break;
+  }
+  if (zydis.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY || zydis.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT)
+    return false;
+  bool has_66 = false, has_f2_f3 = false;
+  for (uint8_t i = 0; i < zydis.raw.prefix_count; ++i) {
+    uint8_t prefix = zydis.raw.prefixes[i].value;
+    has_66 |= prefix == 0x66;
+    has_f2_f3 |= prefix == 0xF2 || prefix == 0xF3;
+  }
+  uint8_t map = zydis.opcode_map == ZYDIS_OPCODE_MAP_0F38   ? 0x38
+                : zydis.opcode_map == ZYDIS_OPCODE_MAP_0F3A ? 0x3A
+                                                            : 0;
+  return may_use_mmx(map, zydis.opcode, has_66, has_f2_f3);
+}
+
 void classify_branch(const ZydisDecodedInstruction& zydis, Instruction& out) {
   const bool far = zydis.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
   const bool relative = (zydis.attributes & ZYDIS_ATTRIB_IS_RELATIVE) && zydis.raw.imm[0].is_relative;
@@ -201,6 +234,7 @@ bool decode_fully(uint64_t pc, const uint8_t* bytes, size_t size, Instruction& o
     out.memory = zydis.raw.modrm.mod != 3;
     out.rip_relative = zydis.raw.modrm.mod == 0 && zydis.raw.modrm.rm == 5;
   }
+  out.x87 = uses_x87(zydis);
   if (zydis.meta.category == ZYDIS_CATEGORY_COND_BR || zydis.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
       zydis.meta.category == ZYDIS_CATEGORY_CALL || zydis.meta.category == ZYDIS_CATEGORY_RET) {
     // xbegin counts as a conditional branch for Zydis; iret and sysret as returns.

@@ -62,6 +62,7 @@ struct Instruction {
   bool operand16 = false;   // 66h prefix
   bool rip_relative = false;
   bool memory = false;           // has an explicit memory operand
+  bool x87 = false;              // may read or change the state of x87 and MMX, unless the host does it
   bool writes_all_flags = false; // writes all six arithmetic flags whatever their old values, reading none
   bool flags_again = false;      // cmp or test: doing it twice gives the same flags and changes nothing else
   uint8_t bytes[15] = {};

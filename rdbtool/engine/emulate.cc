@@ -24,6 +24,7 @@ constexpr size_t kX87LastOffset = 6; // opcode, instruction pointer and data poi
 constexpr size_t kMxcsrOffset = 24;
 constexpr size_t kX87RegistersOffset = 32;
 constexpr size_t kXmmOffset = 160;
+constexpr uint16_t kInitialControl = 0x37F;
 
 bool all_zero(const std::byte* bytes, size_t size) {
   return std::all_of(bytes, bytes + size, [](std::byte b) { return b == std::byte{0}; });
@@ -36,6 +37,11 @@ void Translator::read_vectors(VectorImage image) {
   alignas(64) std::byte legacy[kLegacySize];
   std::fill(image.begin(), image.end(), std::byte{0});
   asm volatile("fxsave64 %0" : "=m"(legacy));
+  if (!uses_x87_) { // it holds what the host has left there
+    std::memset(legacy, 0, kMxcsrOffset);
+    std::memset(legacy + kX87RegistersOffset, 0, kXmmOffset - kX87RegistersOffset);
+    std::memcpy(legacy, &kInitialControl, sizeof kInitialControl);
+  }
   std::memcpy(image.data(), legacy, kXmmOffset);
   std::memset(image.data() + kX87LastOffset, 0, kMxcsrOffset - kX87LastOffset);
   std::memcpy(image.data() + kMxcsrOffset, &state_.mxcsr_guest, 4);
@@ -55,7 +61,7 @@ void Translator::read_vectors(VectorImage image) {
   uint16_t control, status;
   std::memcpy(&control, image.data(), 2);
   std::memcpy(&status, image.data() + 2, 2);
-  bool x87_initial = control == 0x37F && status == 0 && image[4] == std::byte{0} &&
+  bool x87_initial = control == kInitialControl && status == 0 && image[4] == std::byte{0} &&
                      all_zero(image.data() + 6, 18) && all_zero(image.data() + kX87RegistersOffset, 128);
   if (!x87_initial) used |= 1;
   if (!all_zero(image.data() + kXmmOffset, 256) || state_.mxcsr_guest != 0x1F80) used |= 2;
@@ -72,10 +78,10 @@ void Translator::write_vectors(std::span<const std::byte> image) {
   std::memcpy(&used, image.data() + kLegacySize, 8);
   // Start from the initial state; components that the header does not name stay there.
   alignas(64) std::byte legacy[kLegacySize] = {};
-  const uint16_t initial_control = 0x37F;
-  std::memcpy(legacy, &initial_control, 2);
+  std::memcpy(legacy, &kInitialControl, 2);
   std::memcpy(legacy + kMxcsrOffset, &state_.mxcsr_host, 4);
   if (used & 1) {
+    uses_x87_ = true;
     std::memcpy(legacy, image.data(), kMxcsrOffset);
     std::memcpy(legacy + kX87RegistersOffset, image.data() + kX87RegistersOffset, 128);
   }

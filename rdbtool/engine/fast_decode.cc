@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 #include <initializer_list>
+#include <utility>
 
 namespace rdb::engine {
 namespace {
@@ -152,6 +153,16 @@ bool group(uint8_t opcode, unsigned reg, bool memory, uint8_t& shape, Instructio
 
 } // namespace
 
+bool may_use_mmx(uint8_t map, uint8_t opcode, bool has_66, bool has_f2_f3) {
+  const bool converts = map == 0 && (opcode == 0x2A || opcode == 0x2C || opcode == 0x2D);
+  if (converts) return !has_f2_f3;
+  if (has_66) return false; // then it is an xmm register
+  if (map == 0x38) return opcode < 0x20;
+  if (map == 0x3A) return opcode == 0x0F;
+  if (has_f2_f3) return opcode == 0xD6; // movdq2q, movq2dq
+  return (opcode >= 0x60 && opcode < 0x80) || opcode == 0xC4 || opcode == 0xC5 || opcode >= 0xD0;
+}
+
 bool decode_fast(uint64_t pc, const uint8_t* bytes, size_t size, Instruction& out) {
   if (size < 16) return false;
   const uint8_t* p = bytes;
@@ -236,7 +247,14 @@ bool decode_fast(uint64_t pc, const uint8_t* bytes, size_t size, Instruction& ou
   case 0x0F:
     opcode = *p++;
     if ((opcode & 0xF0) == 0x80) return relative(Kind::branch, 4) && finish();
-    shape = opcode == 0x38 ? k0f38[*p++] : opcode == 0x3A ? k0f3a[*p++] : k0f[opcode];
+    if (opcode == 0x38 || opcode == 0x3A) {
+      uint8_t map = std::exchange(opcode, *p++);
+      shape = map == 0x38 ? k0f38[opcode] : k0f3a[opcode];
+      if (may_use_mmx(map, opcode, narrow, repeat)) return false;
+    } else {
+      shape = k0f[opcode];
+      if (may_use_mmx(0, opcode, narrow, repeat)) return false;
+    }
     opcode = 0x0F;
     break;
   case 0xC4:

@@ -40,12 +40,24 @@ Code code_at(GuestMemory& memory, uint64_t pc, size_t wanted) {
   return {reinterpret_cast<const uint8_t*>(pc), memory.executable_bytes(GuestAddr(pc), wanted)};
 }
 
+// The dynamic linker restores vector registers with xrstor; the mask that stands before it leaves x87 out.
+bool leaves_x87(const std::vector<PathStep>& steps) {
+  if (steps.size() < 3) return false;
+  const uint8_t* mask = steps[steps.size() - 3].instruction.bytes;
+  const uint8_t* high = steps[steps.size() - 2].instruction.bytes;
+  const uint8_t* restore = steps.back().instruction.bytes;
+  return mask[0] == 0xB8 && !(mask[1] & 1) &&  // mov eax, imm32
+         high[0] == 0x31 && high[1] == 0xD2 && // xor edx, edx
+         restore[0] == 0x0F && restore[1] == 0xAE && (restore[2] & 0x38) == 0x28;
+}
+
 } // namespace
 
 void find_basic(GuestMemory& memory, const StopSet& stops, uint64_t pc, size_t most, Path& out) {
   out.steps.clear();
   out.end = PathEnd::goes_on;
   out.trust = CodeTrust::watched;
+  out.x87 = false;
   Code code = code_at(memory, pc, most * 15);
   if (code.size == 0) {
     out.fault_address = pc;
@@ -66,6 +78,7 @@ void find_basic(GuestMemory& memory, const StopSet& stops, uint64_t pc, size_t m
       return;
     }
     step.next = likely_next(step.instruction);
+    if (step.instruction.x87 && !leaves_x87(out.steps)) out.x87 = true;
     if (step.instruction.ends_block()) return;
     at = step.instruction.end();
   }

@@ -15,6 +15,7 @@ struct Path {
   std::vector<PathStep> steps;
   PathEnd end = PathEnd::goes_on;
   CodeTrust trust = CodeTrust::watched;
+  bool x87 = false; // may use x87 or MMX
   // No instruction could be fetched: the first address that cannot be executed.
   uint64_t fault_address = 0;
 };

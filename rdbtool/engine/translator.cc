@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cpuid.h>
+#include <cstring>
 #include <immintrin.h>
 #include <ucontext.h>
 
@@ -41,6 +42,17 @@ private:
   uint64_t& sum_;
   uint64_t start_;
 };
+
+// The state that programs begin with.
+void reset_x87() {
+  alignas(16) std::byte legacy[512];
+  asm volatile("fxsave64 %0" : "=m"(legacy));
+  const uint16_t control = 0x37F;
+  std::memset(legacy, 0, 24);
+  std::memset(legacy + 32, 0, 128);
+  std::memcpy(legacy, &control, sizeof control);
+  asm volatile("fxrstor64 %0" : : "m"(legacy));
+}
 
 } // namespace
 
@@ -260,6 +272,10 @@ Block* Translator::private_block(uint64_t pc, uint64_t most) {
 void Translator::find_path(uint64_t pc, size_t most) {
   find_basic(memory_, stops_, pc, most, path_);
   std::vector<PathStep>& steps = path_.steps;
+  if (path_.x87 && !uses_x87_) {
+    uses_x87_ = true;
+    reset_x87();
+  }
   uint64_t last_page = 0;
   for (const PathStep& s : steps) {
     for (uint64_t page : {s.instruction.pc >> 12, (s.instruction.end() - 1) >> 12}) {

@@ -82,6 +82,10 @@ public:
   void read_vector(size_t index, std::byte* to) const;
   void write_low_vectors(const uint8_t (*from)[16], size_t count);
 
+  // False: no code that may use x87 or MMX was executed yet. Then the guest's x87 state is the initial one,
+  // and what the CPU holds is nobody's: the host need not keep it.
+  bool uses_x87() const { return uses_x87_; }
+
   void set_step_only(bool on) { options_.step_only = on; }
 
   const State& state() const { return state_; }
@@ -132,6 +136,7 @@ private:
   uint64_t executed_ = 0;
   int64_t budget_set_ = 0;
   volatile bool interrupted_ = false;
+  bool uses_x87_ = false;
   bool must_step_ = false; // the flags are stale until one more instruction is done
   bool first_ = false;     // nothing was executed since run() began: stops and watches here are passed
   bool pending_indirect_ = false;

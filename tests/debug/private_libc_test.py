@@ -57,6 +57,37 @@ int main(void) {
 }
 """
 
+# What stands in the x87 unit is the program's, also while it has never used it.
+X87 = r"""#include <rdb/rdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+  setvbuf(stdout, NULL, _IOLBF, 1000);
+  unsigned short control = 0, environment[14] = {0}, narrow = 0x27f;
+  double value = 0;
+  rdb_begin
+    unsigned short coarse = 0xc7f;
+    printf("%.2Lf\n", strtold("1", NULL) / 3);
+    __asm__ volatile("fldl2e; fldcw %0" : : "m"(coarse));
+  rdb_end
+  rdb_begin
+    unsigned short own;
+    __asm__ volatile("fnstcw %0" : "=m"(own));
+    printf("%x\n", own);
+  rdb_end
+  __asm__ volatile("fnstcw %0; fnstenv %1" : "=m"(control), "=m"(environment));
+  printf("%x %x %x\n", control, environment[2], environment[4]);
+  __asm__ volatile("fldcw %0; fldpi" : : "m"(narrow));
+  rdb_begin
+    printf("%.2Lf\n", strtold("2.5", NULL) / 3);
+    __asm__ volatile("fldl2e");
+  rdb_end
+  __asm__ volatile("fnstcw %0; fstpl %1; fnstenv %2" : "=m"(control), "=m"(value), "=m"(environment));
+  printf("%x %.5f %x\n", control, value, environment[4]);
+  return 0;
+}
+"""
+
 CXX_FEATURES = r"""#include <rdb/rdb.h>
 #include <cstdio>
 #include <string>
@@ -145,6 +176,11 @@ class PrivateLibc(harness.TestCase):
                                                "kept and grown, 41, C.UTF-8\njumped\nC\n", replayed.err)
                 self.assertIn("to its stderr\n", replayed.err)
                 self.assertEqual(self.read("journal.txt"), "number 7\nnumber 8\n")
+
+    def test_x87(self):
+        recorded, replayed = self.replay("x87.c", X87, "-O0")
+        self.assertEqual(recorded.out, "37f 0 ffff\n27f 3.14159 ffff\n")
+        self.assertEqual(replayed.out, "0.33\n37f\n37f 0 ffff\n0.83\n27f 3.14159 ffff\n", replayed.err)
 
     def test_cxx(self):
         for level in ("-O0",):

@@ -47,6 +47,7 @@ bool check(uint64_t pc, const uint8_t* bytes, size_t size, size_t& length) {
   EXPECT_EQ(full.pop_bytes, fast.pop_bytes) << message();
   EXPECT_EQ(full.writes_all_flags, fast.writes_all_flags) << message();
   EXPECT_EQ(full.flags_again, fast.flags_again) << message();
+  EXPECT_EQ(full.x87, fast.x87) << message();
   // Copied along with plain instructions; only the operand of a branch is taken apart.
   if (full.memory && full.kind != Kind::plain) {
     EXPECT_EQ(full.segment, fast.segment) << message();
@@ -165,6 +166,41 @@ TEST(Decode, what_the_host_takes_part_in) {
     Instruction instruction;
     ASSERT_TRUE(decode(0x400000, bytes.data(), bytes.size(), instruction));
     EXPECT_EQ(static_cast<int>(instruction.kind), static_cast<int>(c.kind)) << bytes_of(bytes.data());
+  }
+}
+
+TEST(Decode, what_may_use_x87) {
+  struct Case {
+    std::vector<uint8_t> bytes;
+    bool x87;
+  };
+  const Case cases[] = {
+      {{0xD9, 0xEB}, true},                   // fldpi
+      {{0xD9, 0x38}, true},                   // fnstcw [rax]
+      {{0x0F, 0x77}, true},                   // emms
+      {{0x0F, 0x6F, 0xC1}, true},             // movq mm0, mm1
+      {{0x0F, 0x2A, 0xC1}, true},             // cvtpi2ps xmm0, mm1
+      {{0x66, 0x0F, 0x2A, 0xC1}, true},       // cvtpi2pd xmm0, mm1
+      {{0x66, 0x0F, 0x2D, 0xC1}, true},       // cvtpd2pi mm0, xmm1
+      {{0xF2, 0x0F, 0xD6, 0xC1}, true},       // movdq2q mm0, xmm1
+      {{0x0F, 0x38, 0x00, 0xC1}, true},       // pshufb mm0, mm1
+      {{0x0F, 0x3A, 0x0F, 0xC1, 0x01}, true}, // palignr mm0, mm1, 1
+      {{0x0F, 0xAE, 0x08}, true},             // fxrstor [rax]
+      {{0x0F, 0xAE, 0x28}, true},             // xrstor [rax]
+      {{0x0F, 0x58, 0xC1}, false},            // addps
+      {{0x66, 0x0F, 0xFC, 0xC1}, false},      // paddb xmm0, xmm1
+      {{0xF3, 0x0F, 0x6F, 0xC1}, false},      // movdqu
+      {{0xF2, 0x0F, 0x2A, 0xC1}, false},      // cvtsi2sd
+      {{0xC5, 0xF8, 0x77}, false},            // vzeroupper
+      {{0x0F, 0xC7, 0x20}, false},            // xsavec [rax]: the host knows the state
+      {{0x48, 0x89, 0xC8}, false},            // mov
+  };
+  for (const Case& c : cases) {
+    std::vector<uint8_t> bytes = c.bytes;
+    bytes.resize(32, 0x90);
+    Instruction instruction;
+    ASSERT_TRUE(decode(0x400000, bytes.data(), bytes.size(), instruction));
+    EXPECT_EQ(instruction.x87, c.x87) << bytes_of(bytes.data());
   }
 }
 
