@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Lines on their way to the log file, collected so that the file is not written for each.
+// Lines on their way to the log, collected so that the disk is not bothered for each.
 #pragma once
 
 #include "message.h"
 
 void buffer_add(const struct message* message);
-void buffer_flush(void);
+bool buffer_flush(void); // false if the log cannot be written
