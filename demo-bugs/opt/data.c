@@ -1,20 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "data.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-struct data data_read(const char* path) {
+bool data_read(struct data* data, const char* path) {
   FILE* file = fopen(path, "rb");
   if (!file) {
     perror(path);
-    exit(1);
+    return false;
   }
-  fseek(file, 0, SEEK_END);
-  struct data data = {NULL, (int)ftell(file)};
-  rewind(file);
-  data.bytes = malloc((size_t)data.size + 1);
-  if (!data.bytes || fread(data.bytes, 1, (size_t)data.size, file) != (size_t)data.size) exit(1);
+  *data = (struct data){NULL, 0};
+  // In pieces, so that pipes can be read too.
+  for (size_t room = 0, count = 1; count > 0; data->size += (int)count) {
+    if ((size_t)data->size == room) {
+      room = room ? 2 * room : 4096;
+      unsigned char* bytes = room <= INT_MAX ? realloc(data->bytes, room) : NULL;
+      if (!bytes) {
+        fprintf(stderr, "%s: too large\n", path);
+        fclose(file);
+        data_free(data);
+        return false;
+      }
+      data->bytes = bytes;
+    }
+    count = fread(data->bytes + data->size, 1, room - (size_t)data->size, file);
+  }
+  bool good = !ferror(file);
+  if (!good) perror(path);
   fclose(file);
-  return data;
+  return good;
+}
+
+void data_free(struct data* data) {
+  free(data->bytes);
+  *data = (struct data){NULL, 0};
 }

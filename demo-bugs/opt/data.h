@@ -2,9 +2,13 @@
 // The bytes of a file.
 #pragma once
 
+#include <stdbool.h>
+
 struct data {
   unsigned char* bytes;
   int size;
 };
 
-struct data data_read(const char* path); // ends the program if it cannot be read
+// False if it cannot be read; why was said on standard error.
+bool data_read(struct data* data, const char* path);
+void data_free(struct data* data);

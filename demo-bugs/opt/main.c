@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// opt DATA INDEX: the checksum of each part of DATA that INDEX lists, as "NAME OFFSET LENGTH" a line.
+// opt DATA INDEX: checks the parts of DATA that INDEX lists, and says what is in them. Status 1 if one is
+// outside the data, or not what it was when the index was made.
 #include "data.h"
-#include "slice.h"
+#include "index.h"
+#include "report.h"
 
 #include <stdio.h>
 
@@ -10,22 +12,17 @@ int main(int argc, char** argv) {
     fprintf(stderr, "usage: opt DATA INDEX\n");
     return 2;
   }
-  struct data data = data_read(argv[1]);
-  FILE* index = fopen(argv[2], "r");
-  if (!index) {
-    perror(argv[2]);
-    return 1;
-  }
+  struct data data;
+  struct index index;
+  if (!data_read(&data, argv[1]) || !index_open(&index, argv[2])) return 2;
   setlinebuf(stdout);
-  char name[32];
-  struct slice slice;
-  while (fscanf(index, "%31s %d %d", name, &slice.offset, &slice.length) == 3) {
-    if (!slice_is_inside(slice, &data)) {
-      printf("%s: not inside\n", name);
-      continue;
-    }
-    printf("%s: %08x\n", name, slice_checksum(slice, &data));
-  }
-  fclose(index);
-  return 0;
+  struct totals totals = {0};
+  struct part part;
+  while (index_next(&index, &part))
+    report_part(&part, &data, &totals);
+  report_totals(&totals, &data);
+  int errors = index.errors;
+  index_close(&index);
+  data_free(&data);
+  return errors || totals.outside || totals.changed;
 }
