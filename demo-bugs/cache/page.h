@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A page of the store: a few named fields, and how often it was asked for.
+// A page of the store: a few named fields. What a page does not say itself, its parent says.
 #pragma once
 
 #include <map>
@@ -7,13 +7,11 @@
 
 struct Page {
   int number = 0;
-  long uses = 0;
+  int pins = 0;       // users who need it to stay in memory
+  bool dirty = false; // differs from what is in the store
   std::map<std::string, std::string> fields;
-  const Page* parent = nullptr; // where missing fields are looked up
+  Page* parent = nullptr; // where missing fields are looked up
 
+  // The field's value, from here or from the nearest parent that has it; "-" if none has.
   const std::string& field(const std::string& name) const;
 };
-
-// Reads the page as it is in the store, without its parent.
-Page* load_page(int number);
-int parent_of(int number); // 0: it has none
