@@ -1,20 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// order [--limit MINUTES] <TASKS: makes a schedule; status 1 if it takes longer than the limit.
-#include "schedule.h"
+// order [--workers N] [--limit MINUTES] [--chart] <TASKS: makes a schedule for the tasks of a build; status 1
+// if it takes longer than the limit.
+#include "report.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <limits>
+#include <stdexcept>
 
 int main(int argc, char** argv) {
-  int limit = argc > 2 && std::strcmp(argv[1], "--limit") == 0 ? std::atoi(argv[2]) : 1 << 30;
-  Graph graph;
-  graph.read(std::cin);
-  int end = 0;
-  for (const Step& step : make_schedule(graph)) {
-    std::cout << step.begin << " worker " << step.worker << ": " << step.task->name << "\n";
-    end = std::max(end, step.begin + step.task->minutes);
+  int workers = 2;
+  int limit = std::numeric_limits<int>::max();
+  bool chart = false;
+  for (int i = 1; i < argc; i++) {
+    if (std::strcmp(argv[i], "--chart") == 0) {
+      chart = true;
+    } else if (i + 1 < argc && std::strcmp(argv[i], "--workers") == 0) {
+      workers = std::atoi(argv[++i]);
+    } else if (i + 1 < argc && std::strcmp(argv[i], "--limit") == 0) {
+      limit = std::atoi(argv[++i]);
+    } else {
+      workers = 0;
+    }
   }
-  std::cout << "done after " << end << " minutes" << std::endl;
-  return end > limit;
+  if (workers < 1) {
+    std::cerr << "usage: order [--workers N] [--limit MINUTES] [--chart] <TASKS" << std::endl;
+    return 2;
+  }
+  try {
+    Graph graph;
+    graph.read(std::cin);
+    Schedule schedule = make_schedule(graph, workers);
+    if (chart) {
+      print_chart(std::cout, schedule);
+    } else {
+      print_steps(std::cout, schedule);
+    }
+    print_summary(std::cout, schedule, graph);
+    return schedule.end() > limit;
+  } catch (const std::runtime_error& error) {
+    std::cerr << "order: " << error.what() << std::endl;
+    return 2;
+  }
 }

@@ -8,7 +8,6 @@
 namespace {
 
 constexpr int kNotDone = -1;
-constexpr size_t kSlots = 61;
 
 // When each task is done.
 using Ends = PointerMap<Task, int>;
@@ -28,19 +27,26 @@ const Task* choose(Ends& ends) {
 
 } // namespace
 
-std::vector<Step> make_schedule(const Graph& graph) {
-  Ends ends(kSlots);
+int Schedule::end() const {
+  int end = 0;
+  for (const Step& step : steps)
+    end = std::max(end, step.end());
+  return end;
+}
+
+Schedule make_schedule(const Graph& graph, int workers) {
+  Ends ends;
   for (const auto& task : graph.tasks())
     ends[task.get()] = kNotDone;
-  int free_at[2] = {0, 0};
-  std::vector<Step> steps;
+  std::vector<int> free_at(static_cast<size_t>(workers));
+  Schedule schedule = {workers, {}};
   while (const Task* task = choose(ends)) {
-    int worker = free_at[0] <= free_at[1] ? 0 : 1;
-    int begin = free_at[worker];
+    auto first = std::min_element(free_at.begin(), free_at.end());
+    int begin = *first;
     for (const Task* needed : task->needs)
       begin = std::max(begin, ends[needed]);
-    steps.push_back({task, worker, begin});
-    free_at[worker] = ends[task] = begin + task->minutes;
+    schedule.steps.push_back({task, static_cast<int>(first - free_at.begin()), begin});
+    *first = ends[task] = begin + task->minutes;
   }
-  return steps;
+  return schedule;
 }
