@@ -44,12 +44,13 @@ ReplayTarget::ReplayTarget(const ReplayTargetOptions& options)
   take(worker_.advance(nowhere));
   first_ = here_;
   snapshots_.set_first(first_, worker_.fork_copy());
+  stack_ = GuestAddr(registers(thread_).gpr[4]);
   auxv_ = read_auxv();
 }
 
 // At the first position it lies on the stack, behind argc, argv and the environment.
 Bytes ReplayTarget::read_auxv() {
-  GuestAddr at(registers(thread_).gpr[4]);
+  GuestAddr at = stack_;
   auto word = [&] {
     uint64_t value = 0;
     read_memory(at, std::as_writable_bytes(std::span(&value, 1)));
@@ -162,6 +163,9 @@ std::vector<Mapping> ReplayTarget::mappings() {
     mapping.protection = reply.get<int>();
     mapping.offset = reply.get<uint64_t>();
     mapping.path = reply.get_text();
+    if (!mapping.path.empty()) continue;
+    mapping.offset = 0;
+    if (mapping.begin <= stack_ && stack_ < mapping.end) mapping.path = "[stack]";
   }
   return all;
 }

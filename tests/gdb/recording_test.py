@@ -110,6 +110,7 @@ class Commands(RecordingTestCase):
         self.assertIn("= {3, 4, 6, 8}", out[3])
         self.assertIn('"gdb_steps"', out[4])
         self.assertIn("r-xp", out[5])
+        self.assertRegex(out[5], r" 0x0  rw-p   \[stack\]")
         self.assertIn("0x1f", out[6])
         self.assertIn('"rdb"', out[7])
         self.assertIn("= 120", out[8])

@@ -157,7 +157,10 @@ class LastWrite(gdb.Command):
         super().__init__("last-write", gdb.COMMAND_RUNNING)
 
     def invoke(self, argument, from_tty):
-        address, value_type = place_of(argument)
+        try:
+            address, value_type = place_of(argument)
+        except gdb.error as error:
+            raise gdb.GdbError(f"rdb: {error}") from None
         go(f"last-write {address} {value_type.sizeof}")
 
 
