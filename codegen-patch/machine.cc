@@ -107,6 +107,29 @@ Spot find_spot(MachineInstr& label) {
   return {};
 }
 
+// Without optimisation the code of a block stands in the program's order, which its lines tell (see
+// WriteTags). A label in front of a call that the fast instruction selector leaves to the other one (a
+// structure by value, inline assembly) comes out in front of all that the block has before it. Puts it where
+// it belongs; false if that is not in its block.
+bool put_in_order(MachineInstr& label, const DISubprogram* scope, const DILocation* inlined_at) {
+  unsigned number = label.getDebugLabel()->getLine();
+  auto line_of = [&](const MachineInstr& instruction) -> unsigned {
+    const DILocation* at = is_code(instruction) ? instruction.getDebugLoc().get() : nullptr;
+    bool own = at && at->getInlinedAt() == inlined_at && at->getScope()->getSubprogram() == scope;
+    return own ? at->getLine() : 0;
+  };
+  MachineBasicBlock& block = *label.getParent();
+  MachineInstr* last_before = nullptr;
+  for (auto next = std::next(label.getIterator()); next != block.end(); ++next)
+    if (unsigned line = line_of(*next); line != 0 && line < number) last_before = &*next;
+  if (last_before) block.splice(std::next(last_before->getIterator()), &block, label.getIterator());
+  for (const MachineInstr& instruction : block) {
+    if (&instruction == &label) return true;
+    if (line_of(instruction) > number) return false;
+  }
+  return true;
+}
+
 // Does the code at the label stand for that of several paths? The machine passes make identical ends of
 // blocks one and keep the label of one of them; the code there has then lost its lines (which differ, see
 // CodeOrder).
@@ -339,6 +362,8 @@ void Placement::on_machine_function(MachineFunction& function) {
     Frozen& frozen = frozen_[*parse_instance(label->getDebugLabel()->getName())];
     size_t id = *parse_instance(label->getDebugLabel()->getName());
     const extractor::DebugFunction& debug = extraction_.functions[frozen.function];
+    if (!optimised_ && !put_in_order(*label, frozen.scope, frozen.inlined_at))
+      frozen.lost = "the code around it is not in the order of the source";
     Spot spot = find_spot(*label);
     if (!spot.instruction && frozen.lost.empty())
       frozen.lost = "it shares its place with code that other paths reach";

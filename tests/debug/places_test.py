@@ -109,6 +109,28 @@ PARTS_DEBUG = [line for i in (1, 2, 3) for line in (
     f"main i {i} one {i * (i + 1) * 2 + i * 2} calls {i} area {i}")]
 
 
+# Instructions that the compiler selects in more than one way, and what each adds to a counter.
+STATEMENTS = (("n++;", 1), ("n += (int)take(big);", 3), ('__asm__ volatile("nop");', 0), ('__asm__ volatile("incl %0" : "+m"(n) : : "memory");', 1),
+              ("__atomic_fetch_add(&n, 2, 5);", 2), ("n += __builtin_popcount(7u);", 3), ("big = (struct big){{3, n}};", 0),
+              ("if (n > 1000) take(big); else n++;", 1), ("n += (int)precise(2.5L, big);", 5), ("switch (n & 1) { case 0: n += 2; break; default: n += 2; }", 2),
+              ("n += (n & 1) ? first(big) : first(big);", 3), ("memset(text, n, sizeof text);", 0), ("n += (int)__builtin_expect(n > 0, 1);", 1),
+              ("{ char room[n]; room[0] = 1; n += room[0]; }", 1), ("n += argc > 5 ? 7 : 2;", 2))
+
+
+def statements_program():
+    """A region in front of each of the statements, and after the last; and what the regions print."""
+    text = ("#include <rdb/rdb.h>\n#include <stdio.h>\n#include <string.h>\nstruct big { long part[9]; };\n"
+            "static long take(struct big b) { return b.part[0]; }\nstatic int first(struct big b) { return (int)b.part[0]; }\n"
+            "static long double precise(long double x, struct big b) { return x + b.part[0] - 0.5L; }\n"
+            "int main(int argc, char **argv) {\n  struct big big = {{3}};\n  char text[40];\n  int n = argc;\n")
+    n, printed = 1, []
+    for number, (statement, more) in enumerate((*STATEMENTS, ("", 0))):
+        text += f'rdb_begin\n  printf("{number} %d %d\\n", n, argc);\nrdb_end\n  {statement}\n'
+        printed.append(f"{number} {n} 1")
+        n += more
+    return text + "  return argc - 1 + 0 * text[0];\n}\n", printed
+
+
 class Places(harness.TestCase):
     def record_and_replay(self, *options, env=None):
         self.run_program(["/bin/rm", "-rf", self.path("trace")])
@@ -135,6 +157,15 @@ class Places(harness.TestCase):
                 self.assertEqual(recorded.out, "14 11\n")
                 expected = ["constructor 2", "signal 10 13", "depth 6", "14 11", "exit handler 15"]
                 self.check(level, replayed, expected)
+
+    def test_in_front_of_every_kind_of_statement(self):
+        program, printed = statements_program()
+        self.write("statements.c", program)
+        for flags in ([], ["-g"]):
+            with self.subTest(flags=flags):
+                self.run_program([harness.program("rdb-clang"), *flags, "-O0", "-o", "prog", "statements.c"], status=0)
+                _, replayed = self.record_and_replay()
+                self.assertEqual(replayed.out.splitlines(), printed)
 
     def test_static_and_shared_libraries_with_their_bundles(self):
         compiler = harness.program("rdb-clang")
