@@ -4,6 +4,8 @@
 #include "rdbtool/debug/events.h"
 #include "rdbtool/engine/operand.h"
 #include "rdbtool/engine/path.h"
+#include "rdbtool/guest/space_view.h"
+#include "rdbtool/guest/syscalls/call_reads.h"
 
 #include <algorithm>
 
@@ -61,6 +63,21 @@ void Events::tell_accesses(replay::Replayer& replayer, EventKind side, uint64_t 
     who.callback(replayer, event);
   }
   --telling_;
+}
+
+// What a system call reads of the program's memory, as write() does.
+void Events::note_reads(replay::Replayer& replayer, const trace::Input& input, std::vector<Touch>& touches) {
+  if (input.kind() != trace::InputKind::kSyscall) return;
+  bool wanted = std::any_of(ranges_.ranges().begin(), ranges_.ranges().end(),
+                            [](const auto& range) { return range.value->reads; });
+  if (!wanted) return;
+  const auto& done = input.as<trace::SyscallInput>();
+  SyscallArgs arguments;
+  std::copy(std::begin(call_arguments_), std::end(call_arguments_), arguments.begin());
+  visit_call_reads(static_cast<uint64_t>(done.number), arguments, done.result,
+                   guest::SpaceView(replayer.space()), [&](GuestAddr address, uint64_t size) {
+                     note_touch(replayer, address.value, address.value + size, true, false, touches);
+                   });
 }
 
 void Events::watch_inputs(replay::Replayer& replayer) {

@@ -174,10 +174,12 @@ void Events::before_input(replay::Replayer& replayer, const trace::Input& input)
   // The program is loaded before time begins, and a new mapping is not a write.
   if (ranges_.empty() || replayer.now().value == 0 || input.kind() == trace::InputKind::kMap) return;
   std::vector<Touch> touches;
+  note_reads(replayer, input, touches);
   for (const trace::MemoryWrite& write : input.writes)
     note_touch(replayer, write.address.value, write.address.value + write.size, false, true, touches);
   tell_accesses(replayer, EventKind::before_access, call_pc_, touches, true);
   by_input_.clear();
+  note_reads(replayer, input, by_input_);
   collecting_ = true;
 }
 

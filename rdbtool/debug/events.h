@@ -141,6 +141,7 @@ private:
 
   // Memory: see event_accesses.cc.
   void watch_inputs(replay::Replayer& replayer);
+  void note_reads(replay::Replayer& replayer, const trace::Input& input, std::vector<Touch>& touches);
   void note_touch(replay::Replayer& replayer, uint64_t begin, uint64_t end, bool read, bool write,
                   std::vector<Touch>& touches) const;
   void tell_accesses(replay::Replayer& replayer, EventKind side, uint64_t pc, std::vector<Touch>& touches,
