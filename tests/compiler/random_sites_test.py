@@ -2,17 +2,15 @@
 """Debug regions at random statements of real code, a fixed choice for a seed. The code stays what it was; without
 optimisation every region has its place and all its values, with it most have. Its argument is the corpus: cxx (files of
 this project) or sqlite (SQLite's amalgamation, of the npm package better-sqlite3)."""
-import glob
 import os
-import subprocess
 import sys
 import unittest
 
 from toolchain import BUILD, CLANG, CLANGXX, SOURCE, CompilerTest
 import elf_sections
 import random_sites
+import sqlite_source
 
-SQLITE = "better-sqlite3@12.11.1"
 SEED = 1
 CORPUS = sys.argv.pop(1) if len(sys.argv) > 1 else "cxx"
 
@@ -25,15 +23,7 @@ def project_files():
 
 
 def sqlite_files():
-    folder = os.path.join(BUILD, "corpora", SQLITE)
-    source = os.path.join(folder, "package", "deps", "sqlite3", "sqlite3.c")
-    if not os.path.exists(source):
-        os.makedirs(folder, exist_ok=True)
-        done = subprocess.run(["npm", "pack", "--silent", SQLITE], cwd=folder, capture_output=True, text=True)
-        assert done.returncode == 0, f"npm pack {SQLITE}: {done.stderr}"
-        archive, = glob.glob(os.path.join(folder, "*.tgz"))
-        subprocess.run(["tar", "xzf", archive], cwd=folder, check=True)
-    with open(source) as file:
+    with open(sqlite_source.path()) as file:
         yield "sqlite3.c", file.read(), [], 250
 
 

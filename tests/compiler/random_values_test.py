@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Debug regions at random statements of programs that run, a fixed choice for a seed: what they print in a replay is what
+printf prints there that is compiled into the program. Without optimisation all of it, in order; with it a region may be
+missing or be left out now and then, but never print anything else. Its argument is the corpus: projects (the calculator of
+demo-bugs and rdb's own reader of descriptors) or sqlite (SQLite's amalgamation)."""
+import collections
+import os
+import re
+import sys
+import unittest
+
+from toolchain import BUILD, CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest
+import random_sites
+import sqlite_source
+
+RDB = os.path.join(BUILD, "bin", "rdb")
+CORPUS = sys.argv.pop(1) if len(sys.argv) > 1 else "projects"
+# A variable that is not set yet has the same value in both.
+FLAGS = ["-w", "-ftrivial-auto-var-init=zero"]
+
+READER = r"""#include "descriptors/inspect.h"
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+int main(int, char** argv) {
+  std::ifstream file(argv[1]);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  rdb::descriptors::Descriptors all = rdb::descriptors::read(text, argv[1]);
+  std::puts(rdb::descriptors::inspection(all).c_str());
+  return rdb::descriptors::write(all) != text;
+}
+"""
+QUERIES = r"""#include "sqlite3.h"
+#include <stdio.h>
+static int row(void *data, int count, char **values, char **names) {
+  for (int i = 0; i < count; i++) printf("%s|", values[i] ? values[i] : "null");
+  printf("\n");
+  return 0;
+}
+int main(void) {
+  sqlite3 *db;
+  sqlite3_open(":memory:", &db);
+  const char *queries[] = {"create table t(a integer primary key, b text, c real)", "insert into t(b, c) values('x', 1.5), ('yy', 2), ('zzz', -3)",
+      "create index i on t(b)", "with recursive r(n) as (select 1 union all select n + 1 from r where n < 60) insert into t(b, c) select 'n' || n, n * 1.25 from r",
+      "select count(*), sum(c), group_concat(b) from t where b like 'n1%' or c < 0",
+      "select one.b, two.b from t one join t two on one.a = two.a + 1 where one.c > 50 order by two.b desc limit 5", "update t set c = c * 2 where a % 7 = 0",
+      "delete from t where b between 'n2' and 'n3'", "select a, b, c from t order by c limit 4",
+      "select json_extract('{\"a\":[1,2,3]}', '$.a[1]'), date('2020-01-01', '+1 day'), printf('%08.3f', 3.14159)", "pragma integrity_check"};
+  for (unsigned i = 0; i < sizeof queries / sizeof *queries; i++) sqlite3_exec(db, queries[i], row, 0, 0);
+  return sqlite3_close(db);
+}
+"""
+
+
+def with_prints(text, chosen):
+    """The text with what the regions print as code of the program."""
+    after = {line: prints for line, _, prints in chosen}
+    out = ["#include <stdio.h>\n"]
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
+        out.append(line)
+        if number in after:
+            forms = " ".join(form for form, _ in after[number])
+            values = ", ".join(expression for _, expression in after[number])
+            out.append('{ __builtin_printf("%d: %s\\n", %s); fflush(stdout); }\n' % (number, forms, values))
+    return "".join(out)
+
+
+def by_site(output):
+    """What each of the prints said, in order."""
+    found = collections.defaultdict(list)
+    for line in output.splitlines():
+        if match := re.match(r"(\d+): (.*)", line):
+            found[int(match[1])].append(match[2])
+    return found
+
+
+def is_part(some, whole):
+    """Is one list the other with items left out?"""
+    rest = iter(whole)
+    return all(item in rest for item in some)
+
+
+class RandomValues(CompilerTest):
+    def check(self, source, others, arguments, level, sites, seed, options=()):
+        cxx = source.endswith(".cc")
+        flags = [level, *FLAGS, *options]
+        every = [(line, function, [v for v in variables if v[1] not in ("%p", "%s")])
+                 for line, function, variables in random_sites.list_sites(source, flags)]
+        chosen = random_sites.choose([site for site in every if site[2]], sites, seed)
+        with open(source) as file:
+            text = file.read()
+        name = os.path.basename(source)
+        self.write(name, random_sites.with_regions(text, chosen))
+        self.write("plain_" + name, with_prints(text, chosen))
+        libraries = ["-lm", "-lfmt"]
+        self.run_command([RDB_CLANGXX if cxx else RDB_CLANG, *flags, name, *others, "-o", "program", *libraries])
+        self.run_command([CLANGXX if cxx else CLANG, *flags, "plain_" + name, *others, "-o", "plain", *libraries])
+        self.run_command(["rm", "-rf", "trace"])
+        expected = by_site(self.run_command(["./plain", *arguments], status=None).stdout)
+        recorded = self.run_command([RDB, "record", "--checksum", "-q", "-o", "trace", "./program", *arguments], status=None)
+        replayed = self.run_command([RDB, "replay", "trace"], status=recorded.returncode)
+        shown = by_site(replayed.stdout)
+        print(f"{name} {level}: {len(chosen)} sites, {len(expected)} reached, {len(shown)} shown; "
+              f"{sum(map(len, shown.values()))} of {sum(map(len, expected.values()))} prints", flush=True)
+        self.assertGreater(len(expected), 0)
+        for line, values in shown.items():
+            self.assertTrue(is_part(values, expected[line]),
+                            f"{name}:{line} {level}: {values[:5]} ... instead of {expected[line][:5]} ... in\n{chosen}")
+        if level == "-O0":
+            self.assertEqual(shown, expected, f"{name} {level}\n{chosen}\n{replayed.stderr}")
+
+    @unittest.skipUnless(CORPUS == "projects", "another corpus")
+    def test_a_calculator(self):
+        folder = os.path.join(SOURCE, "demo-bugs", "calc")
+        files = [os.path.join(folder, name) for name in ("translate.c", "machine.c", "number.c", "main.c")]
+        for source in files[:3]:
+            for level in ("-O0", "-O2"):
+                with self.subTest(source=source, level=level):
+                    others = [other for other in files if other != source]
+                    self.check(source, others, [os.path.join(folder, "powers.calc")], level, 60, 1, ["-I" + folder])
+
+    @unittest.skipUnless(CORPUS == "projects", "another corpus")
+    def test_a_reader_of_descriptors(self):
+        folder = os.path.join(SOURCE, "descriptors")
+        self.write("reader.cc", READER)
+        objects = []
+        for name in ("fields", "inspect", "read", "words", "write"):
+            objects.append(name + ".o")
+            self.run_command([CLANGXX, "-std=c++20", "-O1", "-w", "-I" + SOURCE, "-c", os.path.join(folder, name + ".cc")])
+        self.run_command([CLANGXX, "-std=c++20", "-w", "-I" + SOURCE, "-c", "reader.cc"])
+        self.write("small.c", '#include <rdb/rdb.h>\nint main(int n, char **v) {\n  rdb_begin\n    __builtin_printf("%d", n);\n  rdb_end\n  return 0;\n}\n')
+        self.run_command([RDB_CLANG, "small.c", "-o", "small"])
+        for name, level in (("read", "-O0"), ("inspect", "-O2")):
+            with self.subTest(file=name, level=level):
+                others = [other for other in objects if other != name + ".o"] + ["reader.o"]
+                self.check(os.path.join(folder, name + ".cc"), others, ["small.rdb/descriptors"], level, 60, 1,
+                           ["-std=c++20", "-I" + SOURCE])
+
+    @unittest.skipUnless(CORPUS == "sqlite", "another corpus")
+    def test_sqlite(self):
+        source = sqlite_source.path()
+        self.write("queries.c", QUERIES)
+        self.run_command([CLANG, "-w", "-I" + os.path.dirname(source), "-c", "queries.c"])
+        for level, seed in (("-O0", 1), ("-O1", 2), ("-O2", 3)):
+            with self.subTest(level=level):
+                self.check(source, ["queries.o"], [], level, 300, seed, ["-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION"])
+
+
+if __name__ == "__main__":
+    unittest.main()
