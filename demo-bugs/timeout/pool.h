@@ -9,7 +9,10 @@ enum { kSlots = 16 };
 struct slot {
   struct slot* next; // in the list of free ones
   bool waiting;      // for a reply
-  long deadline;     // in ticks
+  int backend;       // from this one
+  long number;       // of the request; a slot sees many
+  long begin;        // when it was sent, in ticks
+  long deadline;
 };
 
 void pool_start(void);

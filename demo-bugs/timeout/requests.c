@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "requests.h"
 
+#include "pool.h"
+#include "statistics.h"
+
 #include <signal.h>
 #include <stddef.h>
 #include <sys/time.h>
 
-long requests_answered;
-long requests_expired;
-static long ticks;
+static volatile long ticks;
+static long numbers;
 
 static void on_tick(int signal) {
   (void)signal;
@@ -16,8 +18,8 @@ static void on_tick(int signal) {
     struct slot* slot = pool_slot(i);
     if (!slot->waiting || slot->deadline > ticks) continue;
     slot->waiting = false;
+    statistics_expired(slot->backend);
     pool_give(slot);
-    requests_expired++;
   }
 }
 
@@ -36,17 +38,39 @@ void requests_stop(void) {
   set_timer(0);
 }
 
-struct slot* request_send(long patience) {
+bool request_send(int backend, long patience) {
+  if (!backend_has_room(backend)) return false;
   struct slot* slot = pool_take();
-  if (!slot) return NULL;
-  slot->deadline = ticks + patience;
+  if (!slot) return false;
+  slot->backend = backend;
+  slot->number = ++numbers;
+  slot->begin = ticks;
+  slot->deadline = slot->begin + patience;
   slot->waiting = true;
-  return slot;
+  backend_send(backend, (struct ticket){slot, slot->number});
+  return true;
 }
 
-void request_reply(struct slot* slot) {
-  if (!slot->waiting) return; // too late
+static void reply(struct ticket ticket) {
+  struct slot* slot = ticket.slot;
+  if (!slot->waiting || slot->number != ticket.number) {
+    statistics_late();
+    return;
+  }
   slot->waiting = false;
+  statistics_answered(slot->backend, ticks - slot->begin);
   pool_give(slot);
-  requests_answered++;
+}
+
+void requests_receive(void) {
+  struct ticket ticket;
+  for (int i = 0; i < backends_count(); i++)
+    if (backend_work(i, &ticket)) reply(ticket);
+}
+
+int requests_waiting(void) {
+  int count = 0;
+  for (int i = 0; i < kSlots; i++)
+    count += pool_slot(i)->waiting;
+  return count;
 }
