@@ -107,29 +107,32 @@ uint64_t EventApi::add(rdb_event_kind kind, const char* name, const void* addres
 
 void EventApi::tell(RegionCount& count, const Event& event, rdb_callback callback, void* data) {
   if (!count.disabled.empty()) return;
-  rdb_event told = {};
-  told.kind = static_cast<rdb_event_kind>(event.kind);
-  told.thread = replayer_.thread().value;
-  told.time = replayer_.now().value;
-  told.pc = event.pc.ptr();
-  told.number = event.number;
-  std::copy(event.arguments, event.arguments + 6, told.arguments);
-  told.result = event.result;
-  told.address = event.address.ptr();
-  told.size = event.size;
-  told.is_write = event.write;
-  told.by_system_call = event.by_system_call;
-  if (event.size > 0) {
-    told.touched = event.touched.ptr();
-    told.touched_size = event.touched_size;
-    told.touched_old = event.old_bytes.data() + (event.touched - event.bytes_at);
-    if (event.bytes_at == event.address) told.old_bytes = event.old_bytes.data();
-    told.new_bytes = event.address.ptr();
-  }
-  told.function = event.name;
   std::memcpy(&registers_, &replayer_.registers(), sizeof registers_);
-  told.registers = &registers_;
-  told.data = data;
+  const uint64_t* arguments = event.arguments;
+  const std::byte* old_bytes = event.old_bytes.data();
+  const bool access = event.size > 0;
+  // All of it is named: to clear it first would cost as much as everything else here.
+  rdb_event told = {
+      .kind = static_cast<rdb_event_kind>(event.kind),
+      .thread = static_cast<int>(replayer_.thread().value),
+      .time = replayer_.now().value,
+      .registers = &registers_,
+      .pc = event.pc.ptr(),
+      .number = event.number,
+      .arguments = {arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]},
+      .result = event.result,
+      .address = event.address.ptr(),
+      .size = event.size,
+      .is_write = event.write,
+      .by_system_call = event.by_system_call,
+      .touched = access ? event.touched.ptr() : nullptr,
+      .touched_size = event.touched_size,
+      .old_bytes = access && event.bytes_at == event.address ? old_bytes : nullptr,
+      .new_bytes = access ? event.address.ptr() : nullptr,
+      .touched_old = access ? old_bytes + (event.touched - event.bytes_at) : nullptr,
+      .function = event.name,
+      .data = data,
+  };
   Call call{callback, &told};
   runner_.run(count, call_back, &call, flush_output);
 }

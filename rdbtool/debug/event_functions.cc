@@ -144,8 +144,9 @@ void Events::enter(replay::Replayer& replayer, uint64_t pc, Function& function) 
       returns_to(replayer, back).push_back({pc, replayer.thread(), sp + 8});
   }
   if (function.entered.empty()) return;
-  Event event{
-      .kind = EventKind::call, .pc = GuestAddr(pc), .address = GuestAddr(pc), .name = function.name.c_str()};
+  Event& event = call_event_;
+  event.pc = event.address = GuestAddr(pc);
+  event.name = function.name.c_str();
   static constexpr engine::Gpr kArguments[6] = {engine::RDI, engine::RSI, engine::RDX,
                                                 engine::RCX, engine::R8,  engine::R9};
   for (int i = 0; i < 6; ++i)
@@ -176,11 +177,11 @@ void Events::leave(replay::Replayer& replayer, uint64_t pc) {
   for (auto address = returned_.rbegin(); address != returned_.rend(); ++address) {
     Function* function = functions_by_pc_.find(*address);
     if (function == nullptr) continue;
-    Event event{.kind = EventKind::ret,
-                .pc = GuestAddr(pc),
-                .result = static_cast<int64_t>(replayer.registers().gpr[engine::RAX]),
-                .address = GuestAddr(*address),
-                .name = function->name.c_str()};
+    Event& event = return_event_;
+    event.pc = GuestAddr(pc);
+    event.result = static_cast<int64_t>(replayer.registers().gpr[engine::RAX]);
+    event.address = GuestAddr(*address);
+    event.name = function->name.c_str();
     tell(replayer, function->returned, event);
   }
 }

@@ -159,7 +159,10 @@ private:
   // The same, for those in a hurry.
   engine::PcTable<Function> functions_by_pc_;
   engine::PcTable<std::vector<Return>> returns_by_pc_;
-  std::vector<uint64_t> returned_; // functions that are told of; kept for its memory
+  // What is told, kept from time to time: to make them anew costs more than the rest.
+  std::vector<uint64_t> returned_; // the functions
+  Event call_event_{.kind = EventKind::call};
+  Event return_event_{.kind = EventKind::ret};
   std::vector<Wanted> unsearched_; // patterns that no file was looked through for, and addresses
 
   RangeIndex<Wanted> ranges_;
