@@ -55,13 +55,13 @@ int main(void) {
 def with_prints(text, chosen):
     """The text with what the regions print as code of the program."""
     after = {line: prints for line, _, prints in chosen}
-    out = ["#include <stdio.h>\n"]
+    out = []
     for number, line in enumerate(text.splitlines(keepends=True), 1):
         out.append(line)
         if number in after:
             forms = " ".join(form for form, _ in after[number])
             values = ", ".join(expression for _, expression in after[number])
-            out.append('{ __builtin_printf("%d: %s\\n", %s); fflush(stdout); }\n' % (number, forms, values))
+            out.append('{ __builtin_printf("%d: %s\\n", %s); }\n' % (number, forms, values))
     return "".join(out)
 
 
@@ -96,7 +96,7 @@ class RandomValues(CompilerTest):
         self.run_command([RDB_CLANGXX if cxx else RDB_CLANG, *flags, name, *others, "-o", "program", *libraries])
         self.run_command([CLANGXX if cxx else CLANG, *flags, "plain_" + name, *others, "-o", "plain", *libraries])
         self.run_command(["rm", "-rf", "trace"])
-        expected = by_site(self.run_command(["./plain", *arguments], status=None).stdout)
+        expected = by_site(self.run_command(["/usr/bin/stdbuf", "-o0", "./plain", *arguments], status=None).stdout)
         recorded = self.run_command([RDB, "record", "--checksum", "-q", "-o", "trace", "./program", *arguments], status=None)
         replayed = self.run_command([RDB, "replay", "trace"], status=recorded.returncode)
         shown = by_site(replayed.stdout)
