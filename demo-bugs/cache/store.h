@@ -5,12 +5,16 @@
 
 #include "page.h"
 
-#include <fstream>
+#include <cstdio>
 
 class Store {
 public:
   // Throws std::runtime_error if the file cannot be read.
   explicit Store(const std::string& path);
+  ~Store();
+
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
 
   bool has(int number) const { return places_.count(number) != 0; }
   int parent_of(int number) const { return places_.at(number).parent; }
@@ -24,14 +28,15 @@ public:
 
 private:
   struct Place {
-    std::streamoff offset;
+    long offset;
     int parent;
   };
 
   void index();
+  bool read_line(std::string& line);
 
   std::string path_;
-  std::fstream file_;
+  std::FILE* file_;
   std::map<int, Place> places_;
   size_t loads_ = 0;
   size_t saves_ = 0;
