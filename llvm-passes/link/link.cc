@@ -12,6 +12,7 @@
 #include "llvm-passes/link/ownership.h"
 #include "llvm-passes/link/placement.h"
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/temporary_folder.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -24,24 +25,6 @@ namespace {
 
 using namespace rdb::link;
 using Names = std::set<std::string, std::less<>>;
-
-class ScratchFolder {
-public:
-  ScratchFolder() {
-    path_ = (std::filesystem::temp_directory_path() / "rdb-link-XXXXXX").string();
-    if (mkdtemp(path_.data()) == nullptr) user_error("cannot make a temporary folder '{}'", path_);
-  }
-  ~ScratchFolder() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::string& path() const { return path_; }
-
-private:
-  std::string path_;
-};
 
 // One payload of the link and the numbers of its questions.
 struct LinkUnit {
@@ -379,7 +362,7 @@ private:
   Inputs inputs_;
   std::vector<std::shared_ptr<MappedFile>> debug_files_;
   std::vector<NamedPayload> debug_payloads_;
-  ScratchFolder scratch_;
+  TemporaryFolder scratch_{"rdb-link"};
   std::unique_ptr<MappedFile> program_file_;
   std::unique_ptr<elf::File> program_;
   descriptors::Identity identity_;

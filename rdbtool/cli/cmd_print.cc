@@ -4,6 +4,7 @@
 // information.
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/exec_words.h"
+#include "rdbtool/base/temporary_folder.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/print_debug_info.h"
 #include "rdbtool/cli/print_hits.h"
@@ -35,23 +36,6 @@ struct PrintOptions {
   std::string from, to;
   uint64_t max_hits = UINT64_MAX;
   bool changes = false, json = false, csv = false;
-};
-
-class TemporaryFolder {
-public:
-  TemporaryFolder() : path_((fs::temp_directory_path() / "rdb-print-XXXXXX").string()) {
-    if (mkdtemp(path_.data()) == nullptr) user_error("print: {}: {}", path_, std::strerror(errno));
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
-private:
-  std::string path_;
 };
 
 struct Wanted {
@@ -269,7 +253,7 @@ private:
   trace::TraceReader trace_;
   trace::ProcessInfo process_;
   std::vector<debug::RecordedFile> files_;
-  TemporaryFolder folder_;
+  TemporaryFolder folder_{"rdb-print"};
 };
 
 int run_print(const PrintOptions& options) {

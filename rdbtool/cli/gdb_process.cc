@@ -3,6 +3,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/exec_words.h"
+#include "rdbtool/base/temporary_folder.h"
 #include "rdbtool/gdb/server.h"
 #include "rdbtool/gdb/sysroot.h"
 #include "rdbtool/guest/self.h"
@@ -20,25 +21,6 @@ namespace rdb::cli {
 namespace {
 
 // A directory that only this user can look into, removed at the end.
-class PrivateDirectory {
-public:
-  PrivateDirectory() {
-    const char* base = getenv("TMPDIR");
-    path_ = std::string(base && *base ? base : "/tmp") + "/rdb-gdb-XXXXXX";
-    if (!mkdtemp(path_.data())) user_error("{}: {}", path_, strerror(errno));
-  }
-  ~PrivateDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  PrivateDirectory(const PrivateDirectory&) = delete;
-  PrivateDirectory& operator=(const PrivateDirectory&) = delete;
-  const std::string& path() const { return path_; }
-
-private:
-  std::string path_;
-};
-
 // The script lies in share/rdb, beside the directory of the program.
 std::string script_path() {
   std::filesystem::path program = guest::self().program;
@@ -95,7 +77,7 @@ pid_t start_gdb(const std::vector<std::string>& words, Whose whose) {
 // Starts gdb with the script loaded, `connect ADDRESS`, and the arguments; serves it until it ends.
 int serve_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::string& connect,
               const std::vector<std::string>& arguments, Whose whose) {
-  PrivateDirectory directory;
+  TemporaryFolder directory("rdb-gdb");
   std::string tree = directory.path() + "/root";
   std::filesystem::create_directory(tree);
   std::string sysroot = gdb::prepare_sysroot(target.trace(), tree);
