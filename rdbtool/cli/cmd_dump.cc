@@ -28,7 +28,8 @@ struct Options {
 void note_end(const trace::LogEnd& end) {
   if (end.complete()) return;
   std::fflush(stdout);
-  fmt::print(stderr, "rdb: note: the log {}\n", end.describe());
+  bool closed = end.kind == trace::LogEnd::Kind::kClosed;
+  fmt::print(stderr, "rdb: note: the log {}{}\n", closed ? "" : "is ", end.describe());
 }
 
 void dump_inputs(trace::InputReader inputs, const Options& options) {

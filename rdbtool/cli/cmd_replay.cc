@@ -141,18 +141,24 @@ int run_replay(const ReplayOptions& options) {
   debug::EventApi event_api(events, runner, replayer, lines);
   if (options.events.any()) event_trace.emplace(options.events, events, replayer, lines, terminal.event_fd());
   if (options.events.any() || has_bundle) replayer.add_observer(events);
-  if (has_bundle) {
-    debug::Fallback& fallback = runner.fallback();
+  debug::Fallback& fallback = runner.fallback();
+  if (options.events.any() || has_bundle) {
     for (int fd : {1, 2, terminal.output_fd(), terminal.event_fd(), runner.terminal()})
       if (fd >= 0) fallback.add_output(fd);
-    fallback.use();
+    if (has_bundle) fallback.use();
+    // What is said of the process's ancestors is theirs.
+    if (replayer.when_own_log_begins([&fallback] { fallback.mute(false); })) fallback.mute(true);
   }
+  // Why it ends there is for the user, whatever the way.
+  std::unique_ptr<debug::Fallback, void (*)(debug::Fallback*)> unmute(
+      &fallback, [](debug::Fallback* muted) { muted->mute(false); });
   Clock clock;
   // Debug output would run into the line.
   bool progress = isatty(2) && !has_bundle && !options.events.any();
   std::optional<guest::Ending> ending =
       progress ? run_with_progress(replayer, options.to, trace.metadata().end.instructions, terminal)
                : replayer.run(Time(options.to));
+  unmute.reset();
   std::vector<std::string> unused = regions.unused();
   regions.unload();
   for (const std::string& path : unused)
@@ -174,8 +180,10 @@ int run_replay(const ReplayOptions& options) {
     fmt::print(stderr, "rdb: stopped at time {}, pc {:#x}\n", replayer.now().value, replayer.registers().rip);
     return 0;
   }
-  fmt::print(stderr, "rdb: the recording ends at time {}: {}\n", replayer.now().value,
-             replayer.log_end().describe());
+  std::string why = replayer.log_end().describe();
+  // The time is said already.
+  if (replayer.log_end().kind == trace::LogEnd::Kind::kClosed) why.erase(0, why.find(": ") + 2);
+  fmt::print(stderr, "rdb: the recording ends at time {}: {}\n", replayer.now().value, why);
   return 0;
 }
 

@@ -24,6 +24,7 @@ struct RunOptions {
   ScheduleChoice schedule;
   bool lockstep = false;
   bool one_thread = false;
+  uint64_t copy_interval = 0;
   std::string engine = "fast";
   uint64_t max_instructions = UINT64_MAX;
 };
@@ -68,6 +69,11 @@ Action setup_run(CLI::App& app) {
   app.add_flag("--one-thread", options->one_thread,
                "All threads of the program in one OS thread; the same --seed gives the same turns");
   app.add_option(
+         "--copies-every", options->copy_interval,
+         "As a check: fork about every N instructions; each copy goes on to the end, which must be the "
+         "same. For programs that only compute and print")
+      ->needs("--one-thread");
+  app.add_option(
          "--engine", options->engine,
          "fast; or as a check, step: one instruction at a time, blocks: no traces, eager: many of them")
       ->check(CLI::IsMember({"fast", "blocks", "step", "eager"}));
@@ -84,6 +90,7 @@ Action setup_run(CLI::App& app) {
       process.environment.emplace_back(*variable);
     apply_schedule(app, options->schedule, process.machine);
     process.machine.turns.one_thread = options->one_thread;
+    process.machine.turns.copy_interval = options->copy_interval;
     process.machine.step_only = options->engine == "step";
     process.machine.lockstep = options->lockstep;
     process.machine.traces = options->engine == "fast" || options->engine == "eager";

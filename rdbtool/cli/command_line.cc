@@ -28,6 +28,15 @@ std::string describe_missing_value(const std::string& message) {
   return message.substr(0, colon) + " needs a value";
 }
 
+// And for a word in place of a number: "Could not convert: --to = soon".
+std::string describe_no_number(const std::string& message) {
+  size_t colon = message.find(": ");
+  size_t equals = message.find(" = ");
+  if (colon == std::string::npos || equals == std::string::npos || equals < colon) return message;
+  return fmt::format("{} {}: not a number it can take", message.substr(colon + 2, equals - colon - 2),
+                     message.substr(equals + 3));
+}
+
 std::string describe(const CLI::ParseError& error, const CLI::App& app) {
   // A mistyped option often shows first as something else that is missing.
   for (const std::string& word : app.remaining()) {
@@ -38,6 +47,7 @@ std::string describe(const CLI::ParseError& error, const CLI::App& app) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) && !app.remaining().empty())
     return fmt::format("unexpected argument '{}'", app.remaining().front());
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) return describe_missing_value(error.what());
+  if (dynamic_cast<const CLI::ConversionError*>(&error)) return describe_no_number(error.what());
   return error.what();
 }
 

@@ -10,7 +10,7 @@ void take_schedule(CLI::App& app, ScheduleChoice& choice) {
                  "Seed of the memory layout and of --chaos (a random one if not given)");
   app.add_flag("--no-aslr", choice.no_aslr, "Do not randomise the memory layout");
   app.add_option("--chunk", choice.chunk, "Instructions of a thread's turn while others wait")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(uint64_t{1}, uint64_t{INT64_MAX}).description("NUMBER"))
       ->capture_default_str();
   app.add_flag("--chaos", choice.chaos,
                "Switch threads at random places, in random order, from the seed: rare races show");

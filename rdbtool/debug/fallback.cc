@@ -93,7 +93,7 @@ bool Fallback::is_place(const RegionCount& count) {
   if (count.hits + 1 != place_.hits || count.callback != place_.callback) return false;
   if (count.callback == 0 && &count != place_.count) return false;
   catches_up_ = false;
-  be_silent(false);
+  be_silent(muted_);
   return true;
 }
 

@@ -16,6 +16,12 @@ public:
   // What is shown to the user; silent while the replay catches up.
   void add_output(int descriptor) { outputs_.push_back({descriptor, -1}); }
   void use() { in_use_ = true; }
+  // Nothing is shown for a while: what debug code says now is not about the process that is looked at.
+  void mute(bool muted) {
+    if (muted_ == muted) return;
+    muted_ = muted;
+    be_silent(muted_ || catches_up_);
+  }
   bool in_use() const { return in_use_; }
 
   // Is it time for a copy, by a clock that counts on its own?
@@ -66,6 +72,7 @@ private:
   uint64_t next_ = 0;
   int copies_ = 0;
   Message* message_ = nullptr; // to the copy that waits
+  bool muted_ = false;
   bool catches_up_ = false;
   Message place_; // where it is no longer silent
   std::vector<Output> outputs_;

@@ -266,6 +266,7 @@ void RegionRunner::report_stray(const RegionCount& count) {
                      : guard_.how() == Protect::undo ? "it was undone"
                                                      : "the replay ends here (--protect=fatal)";
   std::fflush(stdout);
+  fallback_.mute(false);
   fmt::print(stderr, "rdb: {}: debug code wrote to the program's memory at {:#x}{}{}; {}\n{}", count.place,
              stray.address, mapping == nullptr || mapping->name.empty() ? "" : " of " + mapping->name,
              guard_.pages().size() > 1 ? fmt::format(", and to {} other pages", guard_.pages().size() - 1)
@@ -281,6 +282,7 @@ void RegionRunner::give_up_after(RegionCount& count) {
   const Departure& left = departure();
   count.disabled = left.reason;
   std::fflush(stdout);
+  fallback_.mute(false); // this must be seen
   fmt::print(stderr, "rdb: {}: {}; this {} is not run any more\n{}", count.place, left.reason,
              count.callback != 0 ? "callback" : "region",
              left.place.registers.rip == 0 ? "" : replay::describe(backtrace_of(left.place)));

@@ -28,6 +28,8 @@ Chaos::Chaos(uint64_t seed) : seed_(seed), random_(seed) {
 void Chaos::begin() {
   random_ = ~seed_;
   lots_.clear();
+  lowest_priority_ = kFirstLowest;
+  begun_ = false;
 }
 
 uint64_t Chaos::search_length() {

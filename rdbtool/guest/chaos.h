@@ -55,7 +55,8 @@ private:
   uint64_t turns_per_rest_;
   uint64_t longest_rest_bits_;
   bool searches_;
-  uint64_t lowest_priority_ = UINT64_MAX / 2;
+  static constexpr uint64_t kFirstLowest = UINT64_MAX / 2;
+  uint64_t lowest_priority_ = kFirstLowest;
   std::vector<Lot> lots_; // by Thread::order
   uint64_t begin_ = 0;    // when the first turn was drawn
   bool begun_ = false;

@@ -3,6 +3,7 @@
 
 #include "rdbtool/guest/guest_strings.h"
 #include "rdbtool/guest/host_descriptors.h"
+#include "rdbtool/guest/proc_identity.h"
 #include "rdbtool/guest/proc_text.h"
 #include "rdbtool/guest/process.h"
 #include "rdbtool/guest/raw_syscall.h"
@@ -181,8 +182,8 @@ bool HiddenHost::directory_in_proc(int directory, std::string& path) {
   return in_proc;
 }
 
-std::optional<std::string> HiddenHost::own_entry(const Process& process, int directory,
-                                                 const std::string& path) {
+std::optional<HiddenHost::Entry> HiddenHost::entry_of(const Process& process, int directory,
+                                                      const std::string& path) {
   std::string whole = path;
   if (path.empty()) return std::nullopt;
   if (path[0] == '/') {
@@ -192,19 +193,29 @@ std::optional<std::string> HiddenHost::own_entry(const Process& process, int dir
   }
   std::vector<std::string> parts = components(whole);
   if (parts.size() < 3 || parts[0] != "proc") return std::nullopt;
-  if (parts[1] != "self" && parts[1] != "thread-self" && parts[1] != std::to_string(process.identity().pid))
-    return std::nullopt;
+  Entry entry;
+  entry.pid = process.identity().pid;
+  if (parts[1] != "self" && parts[1] != "thread-self") {
+    std::optional<int> pid = number_of(parts[1]);
+    if (!pid) return std::nullopt;
+    entry.pid = *pid;
+  }
   size_t begin = 2;
   if (parts[2] == "task" && parts.size() > 4) begin = 4;
-  std::string entry;
   for (size_t i = begin; i < parts.size(); ++i)
-    entry += (i == begin ? "" : "/") + parts[i];
+    entry.name += (i == begin ? "" : "/") + parts[i];
   return entry;
 }
 
+std::optional<std::string> HiddenHost::program_at(const Process& process, const Entry& entry) {
+  if (entry.name != "exe") return std::nullopt;
+  if (entry.pid == process.identity().pid) return process.identity().program;
+  return program_of_other(entry.pid);
+}
+
 std::string HiddenHost::program_path(Process& process, int directory, const std::string& path) {
-  std::optional<std::string> entry = own_entry(process, directory, path);
-  return entry && *entry == "exe" ? process.identity().program : path;
+  std::optional<Entry> entry = entry_of(process, directory, path);
+  return entry ? program_at(process, *entry).value_or(path) : path;
 }
 
 std::optional<Answer> HiddenHost::answer_path(Process& process, SystemCall& call, const PathUse& use) {
@@ -213,25 +224,26 @@ std::optional<Answer> HiddenHost::answer_path(Process& process, SystemCall& call
   std::string path;
   if (!read_string(process.space(), a[path_index], path)) return std::nullopt; // the kernel says why
   int directory = use.directory < 0 ? AT_FDCWD : static_cast<int>(a[static_cast<size_t>(use.directory)]);
-  std::optional<std::string> entry = own_entry(process, directory, path);
-  if (!entry) return std::nullopt;
+  std::optional<Entry> found = entry_of(process, directory, path);
+  if (!found) return std::nullopt;
   auto redirect = [&](const std::string& other) {
     path_ = other;
     a[path_index] = reinterpret_cast<uint64_t>(path_.c_str());
   };
 
-  if (*entry == "exe") {
+  if (std::optional<std::string> program = program_at(process, *found)) {
     if (call.number == SYS_readlink || call.number == SYS_readlinkat) {
-      const std::string& program = process.identity().program;
       size_t room = a[path_index + 2];
       if (static_cast<int>(room) <= 0) return Answer{-EINVAL, {}};
-      size_t length = std::min(program.size(), room);
+      size_t length = std::min(program->size(), room);
       return Answer{static_cast<int64_t>(length),
-                    {{GuestAddr(a[path_index + 1]), bytes_of(program.data(), length)}}};
+                    {{GuestAddr(a[path_index + 1]), bytes_of(program->data(), length)}}};
     }
-    if (!leaves_links(process, call)) redirect(process.identity().program);
+    if (!leaves_links(process, call)) redirect(*program);
     return std::nullopt;
   }
+  if (found->pid != process.identity().pid) return std::nullopt;
+  const std::string* entry = &found->name;
   size_t slash = entry->find('/');
   if (slash != std::string::npos && (entry->starts_with("fd/") || entry->starts_with("fdinfo/"))) {
     std::optional<int> fd = number_of(std::string_view(*entry).substr(slash + 1));

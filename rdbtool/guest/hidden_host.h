@@ -56,8 +56,14 @@ private:
   std::optional<Answer> answer_limits(Process& process, const SystemCall& call);
   std::optional<Answer> answer_prctl(Process& process, const SystemCall& call);
   std::optional<Answer> list_descriptors(const SystemCall& call);
-  // The path below /proc/self if it is one there.
-  std::optional<std::string> own_entry(const Process& process, int directory, const std::string& path);
+  // A place below /proc/PID.
+  struct Entry {
+    int pid = 0;
+    std::string name; // what comes behind the number, or behind that of a thread
+  };
+  std::optional<Entry> entry_of(const Process& process, int directory, const std::string& path);
+  // The program, if the entry is the link to one that runs under rdb.
+  static std::optional<std::string> program_at(const Process& process, const Entry& entry);
   bool directory_in_proc(int directory, std::string& path);
 
   std::string path_; // what a call's path argument points to while the call is made

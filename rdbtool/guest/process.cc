@@ -3,6 +3,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/guest/host_descriptors.h"
+#include "rdbtool/guest/proc_identity.h"
 #include "rdbtool/guest/quick_call.h"
 #include "rdbtool/guest/raw_syscall.h"
 #include "rdbtool/guest/vfork_memory.h"
@@ -45,7 +46,8 @@ Process::Process(const ProcessOptions& options, Outside& outside)
     : Machine(options.machine), process_options_(options), outside_(outside),
       scheduler_(options.machine.turns, [this] { return engine().executed(); }), futexes_(*this),
       os_threads_([this](Thread& thread) { body_of_os_thread(thread); }),
-      fibers_([this](Thread& thread) { body_of_fiber(thread); }), lockstep_(*this) {
+      fibers_([this](Thread& thread) { body_of_fiber(thread); }), lockstep_(*this),
+      copies_(options.machine.turns) {
   if (int error = resolve_program(options.path, options.argv, program_))
     user_error("{}: {}", options.path, std::strerror(-error));
   add_thread(std::make_unique<Thread>(ThreadId(static_cast<int32_t>(raw_syscall(SYS_gettid)))));
@@ -103,11 +105,13 @@ Ending Process::run() {
     on_action(signal);
   self_ = &current(); // a signal that has waited for this program comes at once
   set_mask(inherited);
+  show_in_proc(stack_);
   outside_.started(*this);
   if (!options().lockstep) quick_call_ = outside_.quick_call(*this);
 
   run_thread(current());
   if (failure_) std::rethrow_exception(failure_);
+  copies_.check(ending_);
   return ending_;
 }
 

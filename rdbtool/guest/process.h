@@ -4,6 +4,7 @@
 #pragma once
 
 #include "rdbtool/guest/affinity.h"
+#include "rdbtool/guest/copies.h"
 #include "rdbtool/guest/elf_image.h"
 #include "rdbtool/guest/futex.h"
 #include "rdbtool/guest/guest_limits.h"
@@ -144,6 +145,7 @@ private:
   Next run_turns(Thread& self);
   void body_of_os_thread(Thread& self);
   void begin_turn(Thread& self);
+  void draw_turn();
   void leave_turn();
   void yield();
   bool searches_on();
@@ -208,6 +210,7 @@ private:
   OsThreads os_threads_;
   Fibers fibers_;
   Lockstep lockstep_;
+  Copies copies_;
   uint64_t turn_end_ = 0;
   uint64_t search_left_ = 0; // instructions that the turn may last longer
   uint64_t fiber_count_ = 0;

@@ -39,6 +39,10 @@ void Process::begin_turn(Thread& self) {
     else
       on_mask(self.mask);
   }
+  draw_turn();
+}
+
+void Process::draw_turn() {
   turn_end_ = engine().executed() + scheduler_.turn_length();
   search_left_ = scheduler_.search_length();
 }
@@ -157,6 +161,8 @@ Process::Next Process::run_turns(Thread& self) {
       }
     }
     uint64_t limit = process_options_.max_instructions - executed;
+    if (copies_.due(executed)) copies_.make();
+    limit = std::min(limit, copies_.next() - executed);
     bool alone = threads().size() == 1 && !scheduler_.options().chaos;
     if (!alone) limit = std::min(limit, searching ? 1 : turn_end_ - executed);
     // A signal may find one thread in a quick call only, whoever waits must let the others run, and filters
@@ -213,7 +219,11 @@ int64_t Process::start_thread(const SystemCall& call) {
   if ((a[0] & kShared) != kShared)
     limit("a thread that does not share memory, files and signal actions (clone flags {:#x})", a[0]);
   if (!in_one_thread()) affinity_.pin(current().id);
-  if (threads().size() == 1) scheduler_.begin_chaos();
+  if (threads().size() == 1) {
+    scheduler_.begin_chaos();
+    // What is left of a turn follows from everything before: how the program was started, where it lies.
+    draw_turn();
+  }
   int64_t number =
       in_one_thread() ? identity().pid + static_cast<int64_t>(++fiber_count_) : os_threads_.create();
   if (number < 0) return number;

@@ -71,6 +71,10 @@ void Recorder::log_start(guest::Process& process, trace::ProcessOrigin origin, T
   start.registers.rip = regs.rip;
   start.registers.rflags = regs.rflags;
   start.brk = GuestAddr(process.initial_brk());
+  start.blocked = process.mask();
+  for (int signal = 1; signal <= 64; ++signal)
+    if (process.action(signal).handler == reinterpret_cast<uint64_t>(SIG_IGN))
+      start.ignored |= 1ull << (signal - 1);
   start.program = process.identity().program;
   check(log_.append(process.current().id, process.now(), start));
   turn_begin_ = process.now().value;

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <dirent.h>
 #include <memory>
@@ -74,6 +75,17 @@ trace::ProducerEnds hide_own_descriptors(trace::ProducerEnds ends, const std::se
   }
   std::fflush(nullptr);
   _exit(status);
+}
+
+// Nothing is recorded of what cannot be run.
+void check_program(const guest::ProcessOptions& options) {
+  guest::Program program;
+  int error = guest::resolve_program(options.path, options.argv, program);
+  if (error == -ENOEXEC)
+    user_error("cannot run {}: it is neither a program for this machine nor a script with a #! line",
+               program.path);
+  std::string script = program.path == options.path ? "" : ", the interpreter of " + options.path;
+  if (error != 0) user_error("cannot run {}{}: {}", program.path, script, std::strerror(-error));
 }
 
 trace::Metadata describe(const SessionOptions& options) {
@@ -175,6 +187,7 @@ void continue_recording(const guest::Handover& handover, const guest::ProcessOpt
 }
 
 SessionResult record(const SessionOptions& options) {
+  check_program(options.process);
   std::set<int> inherited = open_descriptors();
   trace::TraceWriter writer(describe(options), options.directory);
   trace::RecorderLock lock(writer.path());

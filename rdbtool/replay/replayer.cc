@@ -81,7 +81,15 @@ void Replayer::enter_child() {
   keep_only_current(ThreadId(child.pid));
   run_ = trace_.run(child);
   held_ = nullptr;
-  if (descent_.empty()) sink_ = later_sink_;
+  if (!descent_.empty()) return;
+  sink_ = later_sink_;
+  if (on_own_log_) on_own_log_();
+}
+
+bool Replayer::when_own_log_begins(std::function<void()> then) {
+  if (descent_.empty()) return false;
+  on_own_log_ = std::move(then);
+  return true;
 }
 
 Replayer::~Replayer() {
@@ -339,6 +347,10 @@ void Replayer::start(const trace::StartInput& start) {
   regs.rflags = start.registers.rflags;
   guest::reset_vectors(engine());
   space().set_brk(start.brk.value);
+  set_mask(start.blocked);
+  for (int signal = 1; signal <= 64; ++signal)
+    if (start.ignored >> (signal - 1) & 1)
+      set_action(signal, {.handler = reinterpret_cast<uint64_t>(SIG_IGN)});
   set_identity({std::string(start.program), start.pid});
 }
 

@@ -9,6 +9,7 @@
 #include "rdbtool/replay/quick_answers.h"
 #include "rdbtool/trace/reader.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -42,6 +43,9 @@ public:
   Replayer(const trace::TraceReader& trace, const trace::ProcessInfo& process, OutputSink* sink);
   ~Replayer() override;
 
+  // A forked process is replayed from the beginning of its first ancestor on: calls `then` when its own log
+  // begins. False if it does at once.
+  bool when_own_log_begins(std::function<void()> then);
   // Before run(); told in this order.
   void add_observer(Observer& observer);
   // Whether observers want to hear of every input. While nobody does, before_input() and after_input() may
@@ -112,6 +116,7 @@ private:
   std::vector<trace::ProcessInfo> descent_; // the forks that are still to come, the next one last
   trace::RunReader run_;
   OutputSink* sink_;
+  std::function<void()> on_own_log_;
   OutputSink* later_sink_ = nullptr; // for the process itself, not those it was forked from
   std::vector<Observer*> observers_;
   bool inputs_wanted_ = false;

@@ -70,9 +70,11 @@ struct StartInput {
   int32_t parent_pid = 0;
   Time parent_time; // when the parent forked, or when this pid called execve; 0 if spawned
   Registers registers;
-  GuestAddr auxv;           // where the auxiliary vector lies in the stack image
-  uint64_t auxv_size = 0;   // in bytes, with its AT_NULL
-  GuestAddr brk;            // initial program break
+  GuestAddr auxv;         // where the auxiliary vector lies in the stack image
+  uint64_t auxv_size = 0; // in bytes, with its AT_NULL
+  GuestAddr brk;          // initial program break
+  uint64_t blocked = 0;   // signals, as masks: what the program finds blocked and ignored
+  uint64_t ignored = 0;
   std::string_view program; // path of the executable
 };
 

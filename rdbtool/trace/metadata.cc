@@ -185,7 +185,9 @@ Metadata Metadata::from_json(std::string_view text, const std::string& path) {
     }
     return m;
   } catch (const Json::exception& error) {
-    user_error("{}: not the metadata of a trace: {}", path, error.what());
+    std::string what = error.what();
+    // The library's words begin with "[its name for the kind of error] ".
+    user_error("{}: not the metadata of a trace: {}", path, what.substr(what.find("] ") + 2));
   } catch (const std::logic_error& error) {
     user_error("{}: not the metadata of a trace: {}", path, error.what());
   }

@@ -50,6 +50,8 @@ void put(const StartInput& x, CodecState&, ByteSink& out) {
   out.varint(x.auxv.value);
   out.varint(x.auxv_size);
   out.varint(x.brk.value);
+  out.varint(x.blocked);
+  out.varint(x.ignored);
   out.sized_bytes(x.program.data(), x.program.size());
 }
 
@@ -64,6 +66,8 @@ bool get(ByteSource& in, CodecState&, StartInput& x) {
   x.auxv = GuestAddr(in.varint());
   x.auxv_size = in.varint();
   x.brk = GuestAddr(in.varint());
+  x.blocked = in.varint();
+  x.ignored = in.varint();
   x.program = read_text(in);
   return true;
 }

@@ -159,9 +159,9 @@ TEST(CommandLine, WrongUseNamesWhatIsWrongAndWhatToDo) {
   EXPECT_EQ(complaint({"start", "--depth"}),
             "rdb: start: --depth needs a value; 'rdb help start' says what it takes\n");
   EXPECT_EQ(complaint({"start", "--depth", "deep", "/bin/ls"}),
-            "rdb: start: Could not convert: --depth = deep; 'rdb help start' says what it takes\n");
+            "rdb: start: --depth deep: not a number it can take; 'rdb help start' says what it takes\n");
   EXPECT_EQ(complaint({"start", "--depth", "deep", "/bin/ls", "--all"}),
-            "rdb: start: Could not convert: --depth = deep; 'rdb help start' says what it takes\n");
+            "rdb: start: --depth deep: not a number it can take; 'rdb help start' says what it takes\n");
   EXPECT_EQ(complaint({"pair", "--frob"}),
             "rdb: pair: unknown option '--frob'; 'rdb help pair' says what it takes\n");
   EXPECT_EQ(complaint({"pair"}), "rdb: pair: ONE is required; 'rdb help pair' says what it takes\n");

@@ -57,8 +57,8 @@ LONG = [
     ("gdb", "gdb -q -nx -batch -ex 'print 6*7' -ex 'info line main' /bin/true"),
     ("tclsh", 'echo "puts [exec echo tcl]" | tclsh'),
     ("script", 'script -qc "echo tty" /dev/null'),
-    ("tmux", 'tmux -L rdbt -f /dev/null new-session -d "sleep 5"; tmux -L rdbt list-sessions -F "#{session_windows}"; '
-             "tmux -L rdbt kill-server; echo $?"),
+    ("tmux", 'export TMUX_TMPDIR=$PWD; tmux -f /dev/null new-session -d "sleep 1000"; '
+             'tmux list-sessions -F "#{session_windows}"; tmux kill-server; echo $?'),
     ("node", 'node -e "let s=0; for (let i=0; i<3e6; i++) s+=i%7; console.log(s)"'),
     ("luajit", 'luajit -e "local s=0 for i=1,1e7 do s=s+i%7 end print(s)"'),
     ("java", "java -version 2>&1 | wc -l"),

@@ -76,6 +76,17 @@ class Threads(harness.TestCase):
         self.assertEqual([run("5") for _ in range(3)], [first] * 3)
         self.assertNotEqual(run("6"), first)
 
+    def test_one_os_thread_can_be_forked_anywhere(self):
+        """At random places; every copy goes on to the same end."""
+        argv = ["--one-thread", "--seed", "5", "--chunk", "3000", "--stats"]
+        result = self.rdb("run", *argv, harness.target("thr_race"), status=0)
+        count = int(re.search(r"guest instructions: (\d+)", result.err).group(1))
+        copied = self.rdb("run", *argv, "--copies-every", str(count // 50), harness.target("thr_race"), status=0)
+        lines = copied.out.splitlines(keepends=True)
+        self.assertGreater(len(lines), 25)
+        self.assertEqual(set(lines), {result.out})
+        self.assertEqual(set(re.findall(r"guest instructions: (\d+)", copied.err)), {str(count)})
+
     def programs(self):
         text = self.write("text", "".join(f"{i * 7919 % 100003} line {i}\n" for i in range(60000)))
         return [["/usr/bin/sort", "--parallel=2", "-S", "1M", text], ["/usr/bin/xz", "-T2", "-0", "--block-size=200KiB", "-c", text],

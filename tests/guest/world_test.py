@@ -30,6 +30,20 @@ class World(harness.TestCase):
                 self.assertEqual(live.out, native.out)
                 self.assertEqual(live.status, native.status)
 
+    def test_other_programs_under_rdb_in_proc(self):
+        """What a program finds in /proc about its child."""
+        script = ("import os, subprocess, time\n"
+                  "child = subprocess.Popen(['/bin/sleep', '1000'], env={'A': 'b', 'C': ''})\n"
+                  "folder = f'/proc/{child.pid}/'\n"
+                  "while open(folder + 'cmdline').read() != '/bin/sleep\\0' + '1000\\0': time.sleep(0.01)\n"
+                  "print(os.readlink(folder + 'exe'), os.path.samefile(folder + 'exe', '/bin/sleep'))\n"
+                  "print(repr(open(folder + 'environ').read()), open(folder + 'comm').read())\n"
+                  "child.kill(); print(child.wait())\n")
+        results = [self.run_program([*words, "/usr/bin/python3", "-c", script], status=0).out
+                   for words in ([], [harness.rdb(), "run"], [harness.rdb(), "record", "-q", "-o", self.path("trace")])]
+        self.assertEqual(results[1:], results[:1] * 2)
+        self.assertEqual(self.rdb("replay", self.path("trace"), status=0).out, results[0])
+
     def test_no_signal_is_lost_around_execve(self):
         for words in ([], [harness.rdb(), "run"], [harness.rdb(), "record", "-q", "-o", self.path("trace")]):
             result = self.run_program([*words, harness.target("world_exec_signal")])

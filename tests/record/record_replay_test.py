@@ -132,6 +132,15 @@ class RecordReplay(harness.TestCase):
     def test_bad_use(self):
         self.assertEqual(self.rdb("record").status, 2)
         self.assertEqual(self.rdb("record", "/does/not/exist").status, 2)
+        for name, content, message in (("junk", "junk", "neither a program"), ("script", "#!/no/where\n", "the interpreter of")):
+            os.chmod(self.write(name, content), 0o755)
+            result = self.rdb("record", "-o", self.path("trace"), self.path(name), status=2)
+            self.assertEqual(len(result.err.splitlines()), 1, result.err)
+            self.assertIn(message, result.err)
+            self.assertFalse(os.path.exists(self.path("trace")))
+        for option in (["--chunk", "0"], ["--chunk", "many"], ["--seed", "x"]):
+            result = self.rdb("record", *option, "/bin/true", status=2)
+            self.assertLess(len(result.err), 200)
         missing = self.rdb("replay", self.path("nothing"))
         self.assertEqual(missing.status, 2)
         self.assertEqual(len(missing.err.splitlines()), 1, missing.err)

@@ -30,6 +30,28 @@ class SystemCalls(harness.TestCase):
     def test_what_goes_to_the_null_device_is_not_shown(self):
         self.check(["/bin/sh", "-c", "echo seen; echo unseen > /dev/null"])
 
+    def test_what_comes_from_the_machine(self):
+        recorded = self.check([harness.target("rec_inputs")])
+        for word in ("rdtsc ", "rdtscp ", "cpuid f", "clock 7", "alarm at", "alarm(1) at", "suspended", "inotify 400"):
+            self.assertIn(word, recorded.out)
+
+    def test_one_file_at_two_places_is_refused_by_name(self):
+        trace = self.path("trace")
+        recorded = self.rdb("record", "-o", trace, harness.target("rec_inputs"), "twice", status=125)
+        self.assertRegex(recorded.err, "rdb: not supported: two shared mappings of .*twice-.*, one of them writable\n")
+        self.assertEqual(self.rdb("replay", trace, status=0).out, "first\n")
+
+    def test_signals_that_were_blocked_or_ignored_before_the_program_began(self):
+        script = ("import signal as s; print(s.getsignal(s.SIGINT), s.getsignal(s.SIGTTOU), s.getsignal(s.SIGUSR1), "
+                  "s.pthread_sigmask(s.SIG_BLOCK, []))")
+        before = ["/usr/bin/env", "--ignore-signal=INT,TTOU", "--block-signal=USR1,RTMIN"]
+        native = self.run_program([*before, "/usr/bin/python3", "-c", script], status=0)
+        recorded = self.run_program([*before, harness.rdb(), "record", "--checksum", "-o", self.path("trace"),
+                                     "/usr/bin/python3", "-c", script], status=0)
+        self.assertEqual(recorded.out, native.out)
+        replayed = self.rdb("replay", self.path("trace"), status=0)
+        self.assertEqual(replayed.out, native.out)
+
 
 def add_tests():
     for name in CLASSES:

@@ -195,7 +195,7 @@ class Dump(TraceCase):
             file.truncate(size * 4 // 5)
         result = self.rdb("dump", "-p", "4000", status=0)
         self.assertGreater(len(result.out.splitlines()), 100)
-        self.assertRegex(result.err, r"\Ardb: note: the log cut off after time \d+: .*/4000/inputs, offset \d+: .*\n\Z")
+        self.assertRegex(result.err, r"\Ardb: note: the log is cut off after time \d+: .*/4000/inputs, offset \d+: .*\n\Z")
 
     def test_control_characters_do_not_reach_the_terminal(self):
         self.program = self.write("sam\x1b[31mple", "x")

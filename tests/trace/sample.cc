@@ -65,6 +65,8 @@ Input SampleRun::start() {
   start.auxv = GuestAddr(0x7ffd00001000);
   start.auxv_size = 320;
   start.brk = GuestAddr(0x500000);
+  start.blocked = 0x10001;
+  start.ignored = 1ull << 63;
   start.program = "/usr/bin/sample";
   Input input = at_now(start);
   input.writes = writes(3, 2000);
