@@ -29,7 +29,9 @@ void Chaos::begin() {
   random_ = ~seed_;
   lots_.clear();
   lowest_priority_ = kFirstLowest;
-  begun_ = false;
+  // Turns go on growing in a program that has threads again and again.
+  if (!had_company_) begun_ = false;
+  had_company_ = true;
 }
 
 uint64_t Chaos::search_length() {

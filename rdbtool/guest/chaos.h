@@ -60,6 +60,7 @@ private:
   std::vector<Lot> lots_; // by Thread::order
   uint64_t begin_ = 0;    // when the first turn was drawn
   bool begun_ = false;
+  bool had_company_ = false;
 };
 
 } // namespace rdb::guest

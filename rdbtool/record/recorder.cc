@@ -357,6 +357,7 @@ void Recorder::withhold_shared_memory(guest::Process& process) {
 }
 
 void Recorder::refuse_shared_memory(guest::Process& process, const guest::Mapping& mapping) {
+  log_.end_all("two of its processes use memory that they share");
   limit("memory shared by recorded processes: {} at {:#x} was used by process {} and by its parent {}",
         mapping.name.empty() ? "the mapping" : mapping.name, mapping.begin, process.identity().pid,
         getppid());

@@ -30,10 +30,12 @@ namespace {
 
 constexpr int kTerminalSignals[] = {SIGINT, SIGQUIT};
 
+constexpr uint64_t kSecond = 1000000000;
+
 uint64_t unix_ns() {
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+  return static_cast<uint64_t>(now.tv_sec) * kSecond + static_cast<uint64_t>(now.tv_nsec);
 }
 
 std::set<int> open_descriptors() {
@@ -126,12 +128,19 @@ public:
   int wait() {
     int status = 0;
     for (bool first_ended = false;;) {
-      if (first_ended && (consumer_.idle() || ended_by_user_)) return status;
+      // Processes that are told to end do so at their next input, which may be far away.
+      bool late = ended_at_ != 0 && unix_ns() - ended_at_ > kSecond;
+      if (first_ended && (consumer_.idle() || ended_by_user_ || late)) return status;
       pollfd fds[3] = {
           {consumer_.fd(), POLLIN, 0}, {first_ended ? -1 : pidfd_, POLLIN, 0}, {signal_fd_, POLLIN, 0}};
       poll(fds, 3, consumer_.timeout_ms());
       consumer_.pump();
       if (fds[2].revents & POLLIN) on_terminal_signal();
+      bool told = consumer_.stopped() == trace::StopReason::kRequested && !consumer_.failure().empty();
+      if (told && ended_at_ == 0) {
+        ended_at_ = unix_ns();
+        if (!first_ended) kill(child_, SIGKILL);
+      }
       if (!first_ended && waitpid(child_, &status, WNOHANG) == child_) first_ended = true;
     }
   }
@@ -142,7 +151,7 @@ private:
     signalfd_siginfo info;
     if (read(signal_fd_, &info, sizeof info) != sizeof info) return;
     uint64_t now = unix_ns();
-    if (now - last_ < 1000000000u) {
+    if (now - last_ < kSecond) {
       ended_by_user_ = true;
       consumer_.stop(trace::StopReason::kRequested);
       kill(child_, SIGKILL);
@@ -156,6 +165,7 @@ private:
   int signal_fd_;
   uint64_t last_ = 0;
   bool ended_by_user_ = false;
+  uint64_t ended_at_ = 0; // when a process could not be recorded any further
 };
 
 trace::TraceEnd end_of(const SessionResult& result, const trace::LogConsumer& consumer) {
@@ -224,7 +234,9 @@ SessionResult record(const SessionOptions& options) {
     result.ending = {guest::Ending::Kind::signalled, WTERMSIG(status)};
   else
     result.ending = {guest::Ending::Kind::exited, WEXITSTATUS(status)};
-  if (consumer.stopped() == trace::StopReason::kDiskFull) {
+  if (!consumer.failure().empty()) {
+    if (consumer.stopped() == trace::StopReason::kRequested)
+      result.ending = {guest::Ending::Kind::exited, kExitFailure};
     result.complete = false;
     result.reason = consumer.failure();
   } else if (watcher.ended_by_user()) {

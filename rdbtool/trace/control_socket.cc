@@ -39,7 +39,7 @@ ReceiveResult receive_request(int control, ControlRequest& request) {
   }
   auto length = static_cast<size_t>(size);
   if (length < sizeof message.kind || message.kind < ControlKind::kDoorbell ||
-      message.kind > ControlKind::kNewRing)
+      message.kind > ControlKind::kEndAll)
     return ReceiveResult::kMalformed;
   request.kind = message.kind;
   if (length >= offsetof(ControlMessage, text)) {

@@ -243,6 +243,12 @@ ControlReply LogConsumer::State::handle(Producer& producer, ControlRequest& requ
     break;
   case ControlKind::kStoreFile:
     return store(request);
+  case ControlKind::kEndAll:
+    // What the process has logged so far counts.
+    drain(producer);
+    if (failure.empty()) failure = request.text;
+    stop(StopReason::kRequested);
+    break;
   case ControlKind::kNewRing:
     try {
       // The parent's start may still be in its ring, and the child's folder names the parent's.

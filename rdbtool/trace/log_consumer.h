@@ -43,7 +43,7 @@ public:
   void stop(StopReason reason);
   // kDiskFull once writing has failed, or what stop() was told.
   StopReason stopped() const;
-  // kDiskFull: what could not be written, and why.
+  // kDiskFull: what could not be written, and why. kRequested: what a process said when it asked for the end.
   const std::string& failure() const;
 
   // Drains everything there is and closes the logs. Producers that still live are stopped first.

@@ -360,22 +360,31 @@ bool LogProducer::drain() {
   return request(&message, sizeof message, -1, &reply, sizeof reply, nullptr) && reply.error == 0;
 }
 
-bool LogProducer::store_file(int fd, const char* path, ContentId* id) {
+bool LogProducer::request_with_text(ControlKind kind, const char* text, int fd, ControlReply& reply) {
   // Only the part of the text that is used is sent.
   ControlMessage message;
-  message.kind = ControlKind::kStoreFile;
+  message.kind = kind;
   message.origin = ProcessOrigin::kSpawned;
   message.time = 0;
   message.text_size = 0;
-  while (message.text_size < kMaxText && path[message.text_size] != '\0') {
-    message.text[message.text_size] = path[message.text_size];
+  while (message.text_size < kMaxText && text[message.text_size] != '\0') {
+    message.text[message.text_size] = text[message.text_size];
     ++message.text_size;
   }
-  ControlReply reply;
   size_t size = offsetof(ControlMessage, text) + message.text_size;
-  if (!request(&message, size, fd, &reply, sizeof reply, nullptr) || reply.error != 0) return false;
+  return request(&message, size, fd, &reply, sizeof reply, nullptr) && reply.error == 0;
+}
+
+bool LogProducer::store_file(int fd, const char* path, ContentId* id) {
+  ControlReply reply;
+  if (!request_with_text(ControlKind::kStoreFile, path, fd, reply)) return false;
   *id = reply.file;
   return true;
+}
+
+void LogProducer::end_all(const char* why) {
+  ControlReply reply;
+  request_with_text(ControlKind::kEndAll, why, -1, reply);
 }
 
 bool LogProducer::prepare_child(ProcessOrigin origin, Time time, ProducerEnds* ends) {

@@ -13,6 +13,8 @@
 namespace rdb::trace {
 
 struct RingHeader;
+struct ControlReply;
+enum class ControlKind : uint32_t;
 
 enum class StopReason : uint32_t {
   kNone = 0,         // recording
@@ -72,6 +74,9 @@ public:
   bool adopt_child(ProducerEnds ends);
   static void close_ends(ProducerEnds ends);
 
+  // The recording cannot go on, for none of its processes: the consumer stops them all.
+  void end_all(const char* why);
+
   // Unmaps the ring and closes the descriptors.
   void detach();
 
@@ -87,6 +92,7 @@ private:
   void commit(size_t size);
   bool wait_for(uint64_t free_bytes);
   bool consumer_gone();
+  bool request_with_text(ControlKind kind, const char* text, int fd, ControlReply& reply);
   bool request(const void* message, size_t size, int pass_fd, void* reply, size_t reply_size, int* fds);
 
   RingHeader* header_ = nullptr;

@@ -72,6 +72,7 @@ enum class ControlKind : uint32_t {
   kDrain = 2,     // take and write everything, then reply
   kStoreFile = 3, // a descriptor comes with it; `text` is its path
   kNewRing = 4,   // reply with a ring and a socket for a child
+  kEndAll = 5,    // the recording of all processes ends here; `text` says why
 };
 
 struct ControlMessage {

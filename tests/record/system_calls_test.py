@@ -41,6 +41,17 @@ class SystemCalls(harness.TestCase):
         self.assertRegex(recorded.err, "rdb: not supported: two shared mappings of .*twice-.*, one of them writable\n")
         self.assertEqual(self.rdb("replay", trace, status=0).out, "first\n")
 
+    def test_memory_that_processes_share_ends_the_recording(self):
+        script = ("import mmap, os\nshared = mmap.mmap(-1, 4096)\nshared[0] = 1\nos.write(1, b'before\\n')\n"
+                  "while True:\n"  # a parent that would try for ever
+                  "    if os.fork() == 0: shared[0] += 1; os._exit(0)\n"
+                  "    os.wait()\n    if shared[0] == 100: break\n")
+        recorded = self.rdb("record", "-o", self.path("trace"), "/usr/bin/python3", "-c", script, status=125)
+        self.assertRegex(recorded.err, r"rdb: not supported: memory shared by recorded processes: .* was used by process \d+ "
+                                       r"and by its parent \d+\n")
+        self.assertIn("rdb: the recording ended early: two of its processes use memory that they share;", recorded.err)
+        self.assertEqual(self.rdb("replay", self.path("trace"), status=0).out, "before\n")
+
     def test_signals_that_were_blocked_or_ignored_before_the_program_began(self):
         script = ("import signal as s; print(s.getsignal(s.SIGINT), s.getsignal(s.SIGTTOU), s.getsignal(s.SIGUSR1), "
                   "s.pthread_sigmask(s.SIG_BLOCK, []))")
