@@ -130,6 +130,7 @@ void Events::forget_functions(replay::Replayer& replayer) {
 }
 
 void Events::hooked(replay::Replayer& replayer, GuestAddr pc) {
+  if (functions_.empty()) return arm(replayer);
   leave(replayer, pc.value);
   if (Function* function = functions_by_pc_.find(pc.value)) enter(replayer, pc.value, *function);
   arm(replayer);

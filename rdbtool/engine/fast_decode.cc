@@ -30,8 +30,8 @@ constexpr Table one_byte() {
   Table t{};
   for (int row = 0; row < 0x40; row += 8) {
     fill(t, row, row + 3, kModrm);
-    t[static_cast<size_t>(row + 4)] = kImm8;
-    t[static_cast<size_t>(row + 5)] = kImmZ;
+    fill(t, row + 4, row + 4, kImm8);
+    fill(t, row + 5, row + 5, kImmZ);
   }
   fill(t, 0x50, 0x5F, kKnown); // push, pop
   t[0x63] = kModrm;            // movsxd
@@ -207,7 +207,7 @@ bool decode_fast(uint64_t pc, const uint8_t* bytes, size_t size, Instruction& ou
     if (narrow) return false;
     int64_t displacement;
     if (displacement_size == 1) {
-      displacement = static_cast<int8_t>(*p);
+      displacement = int64_t{*p ^ 0x80} - 0x80; // sign-extended
     } else {
       int32_t value;
       std::memcpy(&value, p, 4);
