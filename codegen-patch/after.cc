@@ -311,7 +311,8 @@ void Placement::after_optimisation(Module& module) {
         DILocalVariable* snapshot =
             builder.createAutoVariable(own_scope, value_name(instance, position), own_scope->getFile(), 1,
                                        pieces[0].first.variable->getType(), true);
-        bool all_constant = covered >= variable.size * 8;
+        // An array of variable length has no size here: no constant is all of it.
+        bool all_constant = variable.size != 0 && covered >= variable.size * 8;
         std::vector<descriptors::Part> constants;
         for (auto& [piece, record] : pieces) {
           auto part = record->isKillLocation() ? std::nullopt : constant_part(*record, piece);

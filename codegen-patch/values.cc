@@ -260,6 +260,8 @@ Part part_of_record(const MachineInstr& record, uint64_t size) {
         part.reg = reg->number;
         return part;
       }
+      // An array of variable length has no size here.
+      if (part.size == 0) throw Unknown{"optimised out"};
       APInt bits(64, 0);
       if (operand.isImm())
         bits = APInt(64, static_cast<uint64_t>(operand.getImm()));

@@ -4,6 +4,7 @@
 #include "rdbtool/guest/layout.h"
 
 #include <algorithm>
+#include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -40,13 +41,46 @@ uint64_t ProgramFile::bias(uint64_t begin) const {
   return begin - first;
 }
 
-uint64_t ProgramFile::tls_size() const {
-  for (const Elf64_Phdr& segment : elf_->segments()) {
-    if (segment.p_type != PT_TLS) continue;
-    uint64_t align = std::max<uint64_t>(segment.p_align, 1);
-    return (segment.p_memsz + align - 1) & ~(align - 1);
+bool ProgramFile::is_program() const {
+  if (elf_->header().e_type == ET_EXEC) return true;
+  for (const Elf64_Phdr& segment : elf_->segments())
+    if (segment.p_type == PT_INTERP) return true;
+  const elf::Section* dynamic = elf_->find(".dynamic"); // a static one that can be anywhere
+  for (size_t at = 0; dynamic != nullptr && at + sizeof(Elf64_Dyn) <= dynamic->bytes.size();
+       at += sizeof(Elf64_Dyn)) {
+    Elf64_Dyn entry;
+    std::memcpy(&entry, dynamic->bytes.data() + at, sizeof entry);
+    if (entry.d_tag == DT_FLAGS_1) return (entry.d_un.d_val & DF_1_PIE) != 0;
   }
-  return 0;
+  return false;
+}
+
+ThreadLocals ProgramFile::thread_locals() const {
+  ThreadLocals result;
+  if (is_program()) {
+    for (const Elf64_Phdr& segment : elf_->segments()) {
+      if (segment.p_type != PT_TLS) continue;
+      uint64_t align = std::max<uint64_t>(segment.p_align, 1);
+      result.below = (segment.p_memsz + align - 1) & ~(align - 1);
+    }
+    return result;
+  }
+  std::vector<elf::Symbol> symbols = elf_->dynamic_symbols();
+  for (const elf::Section& section : elf_->sections()) {
+    if (section.header.sh_type != SHT_RELA || !section.allocated()) continue;
+    for (const Elf64_Rela& entry : elf_->relocations(section)) {
+      uint64_t index = ELF64_R_SYM(entry.r_info);
+      // Those of other files are not of interest.
+      if (index != 0 && (index >= symbols.size() || !symbols[index].defined())) continue;
+      if (ELF64_R_TYPE(entry.r_info) == R_X86_64_DTPMOD64) result.number_at = entry.r_offset;
+      if (ELF64_R_TYPE(entry.r_info) == R_X86_64_TPOFF64) {
+        result.offset_at = entry.r_offset;
+        result.offset_of =
+            (index != 0 ? symbols[index].raw.st_value : 0) + static_cast<uint64_t>(entry.r_addend);
+      }
+    }
+  }
+  return result;
 }
 
 std::optional<uint64_t> ProgramFile::exported(std::string_view name) const {

@@ -11,6 +11,16 @@
 
 namespace rdb::debug {
 
+// How a thread's block of this file's variables is found. The program's own lies below the thread pointer. A
+// shared library's is known to the dynamic linker, which has written its number, or how far it is from the
+// thread pointer, into the library's memory for the library's own code.
+struct ThreadLocals {
+  uint64_t below = 0;                // the program: how far the block begins below the thread pointer
+  std::optional<uint64_t> number_at; // as linked: where the number of its block is
+  std::optional<uint64_t> offset_at; // as linked: where the distance is, of something in the block
+  uint64_t offset_of = 0;            // which is there in the block
+};
+
 class ProgramFile {
 public:
   // Throws elf::Error if it is not a program.
@@ -22,12 +32,14 @@ public:
   const elf::File& elf() const { return *elf_; }
   // What is added to its addresses when its beginning is mapped at `begin`.
   uint64_t bias(uint64_t begin) const;
-  // Size of its thread-local block, with the padding that precedes the thread pointer; 0 if it has none.
-  uint64_t tls_size() const;
+  ThreadLocals thread_locals() const;
   // The address of a symbol that other files can use, as linked.
   std::optional<uint64_t> exported(std::string_view name) const;
 
 private:
+  // A program, not a shared library.
+  bool is_program() const;
+
   void* memory_ = nullptr;
   size_t size_ = 0;
   std::unique_ptr<elf::File> elf_;

@@ -172,7 +172,7 @@ void Regions::attach(replay::Replayer& replayer, Attached& attached, uint64_t be
                      const ProgramFile& file) {
   runner_.attach(replayer);
   Bundle& bundle = *attached.bundle;
-  attached.tls_size = file.tls_size();
+  attached.thread_locals = file.thread_locals();
   const descriptors::Descriptors& d = bundle.descriptors();
   bundle.load(file.bias(begin));
   for (size_t i = 0; i < d.symbols.size(); ++i) {
@@ -277,6 +277,37 @@ void* Regions::value_of(const descriptors::Argument* argument, const Frame& fram
   return locate(*argument, frame, buffer_, reason);
 }
 
+// The block may come to be only when the thread first uses it.
+void Regions::find_thread_locals(replay::Replayer& replayer, Attached& attached, uint64_t thread_pointer) {
+  constexpr uint64_t kTable = 8, kEntrySize = 16, kNotMadeYet = ~uint64_t{0}; // in glibc
+  const ThreadLocals& known = attached.thread_locals;
+  uint64_t bias = attached.bundle->bias();
+  bool good = true;
+  auto word = [&](uint64_t address) {
+    uint64_t value = 0;
+    good = good && replayer.space().read(GuestAddr(address), &value, sizeof value) == sizeof value;
+    return value;
+  };
+  uint64_t block = 0;
+  if (known.below != 0) {
+    block = thread_pointer - known.below;
+  } else if (known.offset_at) {
+    uint64_t offset = word(bias + *known.offset_at);
+    if (good && offset != 0) block = thread_pointer + offset - known.offset_of;
+  } else if (known.number_at) {
+    uint64_t number = word(bias + *known.number_at);
+    uint64_t table = word(thread_pointer + kTable);
+    if (good && number != 0 && number <= word(table - kEntrySize)) block = word(table + number * kEntrySize);
+    if (!good || block == kNotMadeYet) block = 0;
+  }
+  attached.tls_block = block;
+  attached.tls_thread = block != 0 ? thread_pointer : 0;
+  if (block == 0) return;
+  for (size_t i : attached.tls_symbols)
+    attached.bundle->slot(i) =
+        reinterpret_cast<void*>(block + attached.bundle->descriptors().symbols[i].address.value);
+}
+
 void Regions::call(replay::Replayer& replayer, Site& site) {
   RegionCount& count = *site.count;
   uint64_t now = replayer.now().value;
@@ -284,8 +315,8 @@ void Regions::call(replay::Replayer& replayer, Site& site) {
     return;
   Attached& attached = *site.attached;
   uint64_t thread_pointer = replayer.registers().fs_base;
-  Frame frame{replayer.translator(), replayer.space(), attached.bundle->bias(),
-              attached.tls_size != 0 ? thread_pointer - attached.tls_size : 0};
+  if (attached.tls_thread != thread_pointer) find_thread_locals(replayer, attached, thread_pointer);
+  Frame frame{replayer.translator(), replayer.space(), attached.bundle->bias(), attached.tls_block};
   buffer_.reset();
   std::string reason;
   for (size_t i = 0; i < site.arguments.size(); ++i) {
@@ -296,11 +327,12 @@ void Regions::call(replay::Replayer& replayer, Site& site) {
                  site.arguments[i] != nullptr ? site.arguments[i]->name : "an argument", reason);
     return;
   }
-  if (attached.tls_thread != thread_pointer) {
-    attached.tls_thread = thread_pointer;
-    for (size_t i : attached.tls_symbols)
-      attached.bundle->slot(i) =
-          reinterpret_cast<void*>(frame.tls_block + attached.bundle->descriptors().symbols[i].address.value);
+  if (!attached.tls_symbols.empty() && attached.tls_block == 0) {
+    if (count.skipped++ == 0 && options_.report_skipped)
+      fmt::print(stderr,
+                 "rdb: {}: not run at time {}: this thread has not used the library's variables yet\n",
+                 count.place, now);
+    return;
   }
   runner_.run(count, reinterpret_cast<RegionRunner::Code>(site.function), site.values.data(),
               attached.bundle->flush_function(), guest_errno(replayer));

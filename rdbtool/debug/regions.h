@@ -7,6 +7,7 @@
 #include "rdbtool/debug/after.h"
 #include "rdbtool/debug/arguments.h"
 #include "rdbtool/debug/bundle.h"
+#include "rdbtool/debug/program_file.h"
 #include "rdbtool/debug/region_runner.h"
 #include "rdbtool/replay/replayer.h"
 
@@ -52,10 +53,11 @@ private:
   // A bundle in the replay.
   struct Attached {
     std::unique_ptr<Bundle> bundle;
-    uint64_t tls_size = 0;
+    ThreadLocals thread_locals;
     std::vector<size_t> tls_symbols;     // slots that follow the thread
     std::vector<size_t> library_symbols; // not found yet
-    uint64_t tls_thread = 0;             // the thread pointer for which they were set last
+    uint64_t tls_thread = 0;             // the thread pointer for which the block was found last
+    uint64_t tls_block = 0;
   };
   // One instance of a region, ready to be called.
   struct Site {
@@ -77,6 +79,7 @@ private:
   void find_libc(const ProgramFile& file, uint64_t begin);
   int guest_errno(replay::Replayer& replayer);
   bool selected(const descriptors::Region& region, const std::string& file) const;
+  void find_thread_locals(replay::Replayer& replayer, Attached& attached, uint64_t thread_pointer);
   void call(replay::Replayer& replayer, Site& site);
   void* activation(const descriptors::Part& part, const Frame& frame, const Attached& attached);
   void* value_of(const descriptors::Argument* argument, const Frame& frame, const Site& site,

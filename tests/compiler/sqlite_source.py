@@ -2,7 +2,9 @@
 """SQLite's amalgamation, of the npm package better-sqlite3: a real C file of 250,000 lines. Kept in the build folder."""
 import glob
 import os
+import shutil
 import subprocess
+import tempfile
 
 from toolchain import BUILD
 
@@ -12,10 +14,20 @@ PACKAGE = "better-sqlite3@12.11.1"
 def path():
     folder = os.path.join(BUILD, "corpora", PACKAGE)
     source = os.path.join(folder, "package", "deps", "sqlite3", "sqlite3.c")
-    if not os.path.exists(source):
-        os.makedirs(folder, exist_ok=True)
-        done = subprocess.run(["npm", "pack", "--silent", PACKAGE], cwd=folder, capture_output=True, text=True)
+    if os.path.exists(source):
+        return source
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    # Another test may be doing the same: the folder appears with everything in it.
+    fresh = tempfile.mkdtemp(dir=os.path.dirname(folder))
+    try:
+        done = subprocess.run(["npm", "pack", "--silent", PACKAGE], cwd=fresh, capture_output=True, text=True)
         assert done.returncode == 0, f"npm pack {PACKAGE}: {done.stderr}"
-        archive, = glob.glob(os.path.join(folder, "*.tgz"))
-        subprocess.run(["tar", "xzf", archive], cwd=folder, check=True)
+        archive, = glob.glob(os.path.join(fresh, "*.tgz"))
+        subprocess.run(["tar", "xzf", archive], cwd=fresh, check=True)
+        try:
+            os.rename(fresh, folder)
+        except OSError:
+            assert os.path.exists(source), f"{folder} is in the way"
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
     return source

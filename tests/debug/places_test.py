@@ -3,6 +3,7 @@
 shared libraries, each with the bundle of its own file. Every recording has hashes of memory and registers, which the
 replay checks."""
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
@@ -108,6 +109,71 @@ PARTS_DEBUG = [line for i in (1, 2, 3) for line in (
     f"volume {i * (i + 1) * 2}, call {i}, twice {i * (i + 1) * 4}", f"area {i} x 2, call {i}",
     f"main i {i} one {i * (i + 1) * 2 + i * 2} calls {i} area {i}")]
 
+THREADS = {
+    "main.c": r"""#include <pthread.h>
+#include <rdb/rdb.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+void work(int tid, int round);
+int worked(void);
+__thread int own;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int total;
+rdb_begin_globals
+static int hits, last_thread, turns;
+rdb_end_globals
+int bump(int by) { own += by; return own; }
+static void *run(void *argument) {
+  int tid = (int)syscall(SYS_gettid);
+  own = *(int *)argument;
+  for (int round = 0; round < 20; round++) {
+    pthread_mutex_lock(&lock);
+    total++;
+    rdb_begin
+      hits++;
+      turns += tid != last_thread;
+      last_thread = tid;
+      printf("main %d round %d total %d own %d bumped %d\n", tid, round, total, own, bump(1000));
+    rdb_end
+    pthread_mutex_unlock(&lock);
+    work(tid, round);
+    own += 1;
+    for (volatile int k = 0; k < 3000; k++) {}
+  }
+  return 0;
+}
+int main(void) {
+  pthread_t threads[3];
+  int starts[3] = {100, 200, 300};
+  for (int i = 0; i < 3; i++) pthread_create(&threads[i], 0, run, &starts[i]);
+  for (int i = 0; i < 3; i++) pthread_join(threads[i], 0);
+  rdb_begin
+    printf("hits %d total %d\n", hits, total);
+  rdb_end
+  printf("%d %d\n", total, worked());
+  return 0;
+}
+""",
+    "work.c": r"""#include <rdb/rdb.h>
+#include <stdio.h>
+static __thread int rounds;
+static int all;
+rdb_begin_globals
+static int seen;
+rdb_end_globals
+int worked(void) { return all; }
+void work(int tid, int round) {
+  rounds++;
+  __atomic_add_fetch(&all, 1, __ATOMIC_SEQ_CST);
+  rdb_begin
+    printf("work %d round %d own %d seen %d\n", tid, round, rounds, ++seen);
+  rdb_end
+  rounds += 0;
+}
+""",
+}
+
 
 # Instructions that the compiler selects in more than one way, and what each adds to a counter.
 STATEMENTS = (("n++;", 1), ("n += (int)take(big);", 3), ('__asm__ volatile("nop");', 0), ('__asm__ volatile("incl %0" : "+m"(n) : : "memory");', 1),
@@ -181,6 +247,42 @@ class Places(harness.TestCase):
                 self.run_program([compiler, *flags, "-o", "prog", "main.c", "-L.", "-larea", "-lvolume", "-Wl,-rpath,$ORIGIN"], status=0)
                 recorded, replayed = self.record_and_replay("-m", "prog.rdb", "-m", "libvolume.so.rdb")
                 self.check(level, replayed, PARTS_DEBUG + recorded.out.splitlines())
+
+    def test_threads_with_two_bundles(self):
+        """Each region belongs to the thread that runs it: its values, its thread-local variables, the prefix; the state of
+        debug code is one for all."""
+        compiler = harness.program("rdb-clang")
+        for name, text in THREADS.items():
+            self.write(name, text)
+        for level in ("-O0", "-O2"):
+            with self.subTest(level):
+                self.run_program(["/bin/rm", "-rf", "libwork.so.rdb", "prog.rdb"], status=0)
+                self.run_program([compiler, "-g", level, "-fPIC", "-shared", "-o", "libwork.so", "work.c"], status=0)
+                self.run_program([compiler, "-g", level, "-pthread", "-o", "prog", "main.c", "-L.", "-lwork", "-Wl,-rpath,$ORIGIN"], status=0)
+                recorded, replayed = self.record_and_replay("-m", "prog.rdb", "-m", "libwork.so.rdb", "--prefix")
+                self.assertEqual(recorded.out, "60 60\n")
+                if level == "-O0":
+                    self.threads_are_whole(replayed)
+                found = re.findall(r"(?m)^\[(\d+) (\d+) (?:main|work)\.c:\d+\] (?:main|work) (\d+) ", replayed.out)
+                self.assertEqual([line for line in found if line[1] != line[2]], [], replayed)
+                times = [int(line[0]) for line in found]
+                self.assertEqual(times, sorted(times))
+
+    def threads_are_whole(self, replayed):
+        main = re.findall(r"(?m)^\[\d+ (\d+) main\.c:\d+\] main \d+ round (\d+) total (\d+) own (\d+) bumped (\d+)$", replayed.out)
+        work = re.findall(r"(?m)^\[\d+ (\d+) work\.c:\d+\] work \d+ round (\d+) own (\d+) seen (\d+)$", replayed.out)
+        self.assertEqual([int(line[2]) for line in main], list(range(1, 61)), replayed)
+        self.assertEqual([int(line[3]) for line in work], list(range(1, 61)), replayed)
+        starts = {}
+        for thread, round_, _, own, bumped in main:
+            start = starts.setdefault(thread, int(own))
+            self.assertEqual((int(own), int(bumped)), (start + int(round_), start + int(round_) + 1000), replayed)
+        self.assertEqual(sorted(starts.values()), [100, 200, 300])
+        for thread in starts:
+            rounds = [(int(line[1]), int(line[2])) for line in work if line[0] == thread]
+            self.assertEqual(rounds, [(i, i + 1) for i in range(20)], replayed)
+        self.assertRegex(replayed.out, r"(?m)^\[\d+ \d+ main\.c:\d+\] hits 60 total 60$")
+        self.assertTrue(replayed.out.endswith("60 60\n"), replayed)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Regions in the loop of SQLite's virtual machine, in a recording of real work: what they see is what SQLite itself says of
 its programs (EXPLAIN), and the replay with them has the state of the recording at every step. The source of SQLite, one
-file of 250,000 lines, is not part of rdb: RDB_SQLITE3_C says where it is, and without it there is nothing to test."""
+file of 250,000 lines, is not part of rdb: tests/compiler/sqlite_source.py has it fetched."""
 import os
 import re
 import sys
-import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+sys.path.insert(1, os.path.join(os.path.dirname(__file__), "..", "compiler"))
 import harness
-
-AMALGAMATION = os.environ.get("RDB_SQLITE3_C", "")
+import sqlite_source
 
 PROGRAM = r"""#include "sqlite3.c"
 #include <stdio.h>
@@ -52,7 +51,6 @@ LAST = """  rdb_begin
 """
 
 
-@unittest.skipUnless(os.path.exists(AMALGAMATION), "RDB_SQLITE3_C does not name sqlite3.c")
 @harness.needs_compiler
 class Sqlite(harness.TestCase):
     default_timeout = 600
@@ -64,10 +62,10 @@ class Sqlite(harness.TestCase):
                           "-o", "program", "program.c"], status=0)
 
     def test_regions_in_the_virtual_machine(self):
-        with open(AMALGAMATION, encoding="utf-8", errors="surrogateescape") as file:
+        with open(sqlite_source.path(), encoding="utf-8", errors="surrogateescape") as file:
             source = file.read()
         self.assertEqual((source.count(PLACE), source.count(FUNCTION)), (1, 1))
-        for level in ("-O0",):
+        for level in ("-O0", "-O2"):
             with self.subTest(level):
                 self.build(PROGRAM, source, level)
                 recorded = self.rdb("record", "--checksum", "-q", "-o", self.path("trace" + level), "--", "./program", status=0)
