@@ -147,8 +147,11 @@ class Full(harness.TestCase):
     def test_some_tests_alone_leave_the_page(self):
         self.assertIn("2 tests have not run", self.full("unit.good", status=0))
         self.assertFalse(os.path.exists(self.path("test-status.md")))
+        self.full("--page", status=0)
+        self.assertIn("\nNot run: unit.late, unit.good.too.\n", self.page())
         self.full("unit.late", "unit.good.too", status=1)
         self.assertIn("**2 passed, 1 failed**", self.page())
+        self.assertNotIn("Not run", self.page())
         self.assertEqual(self.times("good"), 1)
 
     def test_an_unknown_name_is_wrong_use(self):
