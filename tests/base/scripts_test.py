@@ -184,6 +184,13 @@ class Documents(harness.TestCase):
                 with open(path, encoding="utf-8") as file:
                     yield path, file.read()
 
+    def test_every_folder_says_what_lives_there(self):
+        for folder in ("bench", "codegen-patch", "demo-bugs", "descriptors", "llvm-passes", "runtime-libs", "scripts", "tests", "rdbtool",
+                       *(f"rdbtool/{part}" for part in ("base", "cli", "debug", "engine", "gdb", "guest", "record", "replay", "trace"))):
+            with self.subTest(folder):
+                with open(os.path.join(harness.SOURCE, folder, "README.md"), encoding="utf-8") as file:
+                    self.assertGreater(len(file.read().split()), 15)
+
     def test_links_lead_somewhere(self):
         for path, text in self.documents():
             for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
