@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/guest/proc_identity.h"
 
-#include <cstdio>
+#include <cstdlib>
 #include <elf.h>
 #include <fmt/format.h>
 #include <fstream>
@@ -83,10 +83,11 @@ std::optional<std::string> program_of_other(int pid) {
   // The file in which the program's headers lie.
   std::istringstream maps(contents(folder + "maps"));
   for (std::string line; std::getline(maps, line);) {
-    unsigned long begin = 0;
-    unsigned long end = 0;
-    if (std::sscanf(line.c_str(), "%lx-%lx", &begin, &end) != 2 || headers < begin || headers >= end)
-      continue;
+    char* dash = nullptr;
+    uint64_t begin = std::strtoull(line.c_str(), &dash, 16);
+    if (*dash != '-') continue;
+    uint64_t end = std::strtoull(dash + 1, nullptr, 16);
+    if (headers < begin || headers >= end) continue;
     size_t name = line.find('/');
     if (name != std::string::npos) return line.substr(name);
   }

@@ -46,7 +46,7 @@ class RecordedSweep(harness.TestCase):
         if self.run_program(["/usr/bin/python3", "-c", f"import test.{name}"]).status != 0:
             self.skipTest("Python's test suite is not installed: scripts/deps --full")
         os.mkdir(self.path("work"))
-        self.check(["/usr/bin/python3", "-m", "unittest", "-q", f"test.{name}"], times=1, timeout=900, status=0)
+        self.check(["/usr/bin/python3", "-m", "unittest", "-q", f"test.{name}"], times=1, timeout=2400, status=0)
 
 
 def add_tests():
