@@ -188,7 +188,7 @@ void CodeOrder::record(Function& function, const std::function<void(Target&, siz
       }
       if (const Value* pointer = written_pointer(instruction)) {
         Range range = range_of(pointer, layout);
-        write.base = range.base;
+        write.base = const_cast<Value*>(range.base);
         write.offset = range.offset;
         write.size = written_size(instruction);
         write.target.pointer = pointer;

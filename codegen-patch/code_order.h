@@ -7,6 +7,8 @@
 
 #include "codegen-patch/memory_target.h"
 
+#include "llvm/IR/ValueHandle.h"
+
 #include <functional>
 #include <map>
 #include <vector>
@@ -32,7 +34,7 @@ public:
 private:
   struct Write {
     Target target;
-    const llvm::Value* base = nullptr; // of a store: what it writes
+    llvm::WeakVH base; // of a store: what it writes; null once later passes have removed that
     int64_t offset = 0;
     uint64_t size = 0;
     bool is_call = false;
