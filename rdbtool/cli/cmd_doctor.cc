@@ -124,12 +124,15 @@ Finding hardware_watchpoints() {
   attributes.bp_addr = reinterpret_cast<uint64_t>(&attributes);
   attributes.bp_len = 8;
   attributes.exclude_kernel = 1;
+  attributes.sample_period = 1;
+  attributes.sigtrap = 1;
+  attributes.remove_on_exec = 1;
   auto fd = static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
   if (fd < 0)
     return {Verdict::good, "watchpoints",
             "by the engine; the kernel grants no hardware breakpoints, none are needed"};
   close(fd);
-  return {Verdict::good, "watchpoints", "by the engine; the kernel would grant hardware breakpoints too"};
+  return {Verdict::good, "watchpoints", "by the engine; few small ranges by hardware breakpoints, which the kernel grants"};
 }
 
 Finding gdb() {

@@ -8,6 +8,7 @@
 #include "rdbtool/guest/syscalls/call_reads.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace rdb::debug {
 namespace {
@@ -65,6 +66,61 @@ void Events::tell_accesses(replay::Replayer& replayer, EventKind side, uint64_t 
   --telling_;
 }
 
+// A write that is told by the CPU costs more than one that is found out by the translated code.
+constexpr uint64_t kMostHardwareHits = 10'000;
+
+bool Events::watch_by_hardware() {
+  std::vector<HardwareWatches::Range> ranges;
+  for (const auto& range : ranges_.ranges()) {
+    const Registration& who = *range.value;
+    if (who.kind != EventKind::after_access || who.reads) return false;
+    ranges.push_back({range.begin, range.end});
+  }
+  if (ranges.empty() || ranges.size() > HardwareWatches::kMost || hardware_hits_ > kMostHardwareHits)
+    return false;
+  return hardware_.set(ranges);
+}
+
+void Events::watch_memory(replay::Replayer& replayer) {
+  std::vector<engine::WatchFilter::Watch> watches;
+  for (const auto& range : ranges_.ranges())
+    watches.push_back({range.begin, range.end, range.value->reads, range.value->writes});
+  by_hardware_ = watch_by_hardware();
+  if (!by_hardware_) hardware_.clear();
+  keep_bytes(replayer);
+  replayer.translator().set_watches(watches, by_hardware_);
+  watch_inputs(replayer);
+}
+
+// The CPU tells of a write when the old bytes are gone.
+void Events::keep_bytes(replay::Replayer& replayer) {
+  if (!by_hardware_) return;
+  for (const auto& range : ranges_.ranges())
+    replayer.space().read(GuestAddr(range.begin), range.value->kept.data(), range.end - range.begin);
+}
+
+void Events::host_wrote(replay::Replayer&, GuestAddr address) {
+  for (const auto& range : ranges_.ranges())
+    if (by_hardware_ && range.begin <= address.value && address.value < range.end)
+      std::memcpy(range.value->kept.data(), reinterpret_cast<const void*>(range.begin),
+                  range.end - range.begin);
+}
+
+void Events::written(replay::Replayer& replayer, GuestAddr pc) {
+  engine::Path one;
+  engine::find_basic(replayer.space(), {}, pc.value, 1, one);
+  std::vector<Touch> touches;
+  for (const engine::MemoryAccess& access :
+       engine::memory_accesses(one.steps.at(0).instruction, replayer.registers()))
+    note_touch(replayer, access.address, access.address + access.size, access.read, access.write, touches);
+  for (Touch& touch : touches)
+    std::copy_n(touch.who->kept.begin(), touch.old_bytes.size(), touch.old_bytes.begin());
+  keep_bytes(replayer);
+  tell_accesses(replayer, EventKind::after_access, pc.value, touches, false);
+  if (++hardware_hits_ == kMostHardwareHits + 1) changed_ = rearm_ = true;
+  arm(replayer);
+}
+
 // What a system call reads of the program's memory, as write() does.
 void Events::note_reads(replay::Replayer& replayer, const trace::Input& input, std::vector<Touch>& touches) {
   if (input.kind() != trace::InputKind::kSyscall) return;
@@ -105,6 +161,7 @@ void Events::accessed(replay::Replayer& replayer, const engine::Access&) {
   bool done = stop.reason == engine::StopReason::limit;
   if (stop.reason == engine::StopReason::fault && replayer.write_to_code(stop.fault, after))
     done = after.reason == engine::StopReason::limit;
+  keep_bytes(replayer);
   if (done) tell_accesses(replayer, EventKind::after_access, pc, touches, false);
   arm(replayer);
 }

@@ -149,11 +149,7 @@ void Events::arm(replay::Replayer& replayer) {
   }
   if (!rearm_) return;
   rearm_ = false;
-  std::vector<engine::WatchFilter::Watch> watches;
-  for (const auto& range : ranges_.ranges())
-    watches.push_back({range.begin, range.end, range.value->reads, range.value->writes});
-  replayer.translator().set_watches(watches);
-  watch_inputs(replayer);
+  watch_memory(replayer);
 }
 
 void Events::before_input(replay::Replayer& replayer, const trace::Input& input) {
@@ -185,6 +181,7 @@ void Events::before_input(replay::Replayer& replayer, const trace::Input& input)
 
 void Events::after_input(replay::Replayer& replayer, const trace::Input& input) {
   collecting_ = false;
+  keep_bytes(replayer);
   if (!by_input_.empty()) {
     std::vector<Touch> touches = std::exchange(by_input_, {});
     tell_accesses(replayer, EventKind::after_access, call_pc_, touches, true);

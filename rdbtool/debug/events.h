@@ -5,6 +5,7 @@
 #pragma once
 
 #include "rdbtool/base/range_index.h"
+#include "rdbtool/debug/hardware_watches.h"
 #include "rdbtool/debug/program_file.h"
 #include "rdbtool/replay/replayer.h"
 
@@ -84,6 +85,8 @@ public:
   void before_input(replay::Replayer& replayer, const trace::Input& input) override;
   void after_input(replay::Replayer& replayer, const trace::Input& input) override;
   void accessed(replay::Replayer& replayer, const engine::Access& access) override;
+  void written(replay::Replayer& replayer, GuestAddr pc) override;
+  void host_wrote(replay::Replayer& replayer, GuestAddr address) override;
   void woken(replay::Replayer& replayer) override;
   void ended(replay::Replayer& replayer) override;
 
@@ -97,7 +100,8 @@ private:
     bool matched = false;
     uint64_t begin = 0, end = 0; // the range
     bool reads = false, writes = false;
-    uint64_t function = 0; // by address
+    std::array<std::byte, HardwareWatches::kLargest> kept = {}; // what the range holds, if the CPU watches it
+    uint64_t function = 0;                                      // by address
     uint64_t time = 0;
     bool removed = false;
   };
@@ -140,6 +144,9 @@ private:
   void forget_functions(replay::Replayer& replayer);
 
   // Memory: see event_accesses.cc.
+  void watch_memory(replay::Replayer& replayer);
+  bool watch_by_hardware();
+  void keep_bytes(replay::Replayer& replayer);
   void watch_inputs(replay::Replayer& replayer);
   void note_reads(replay::Replayer& replayer, const trace::Input& input, std::vector<Touch>& touches);
   void note_touch(replay::Replayer& replayer, uint64_t begin, uint64_t end, bool read, bool write,
@@ -166,8 +173,11 @@ private:
   std::vector<Wanted> unsearched_; // patterns that no file was looked through for, and addresses
 
   RangeIndex<Wanted> ranges_;
-  bool changed_ = false;        // what the engine notices may not be what is registered
-  bool rearm_ = false;          // its watches are not
+  bool changed_ = false; // what the engine notices may not be what is registered
+  bool rearm_ = false;   // its watches are not
+  HardwareWatches hardware_;
+  bool by_hardware_ = false;    // the CPU tells of writes where it can
+  uint64_t hardware_hits_ = 0;  // how often it has
   bool collecting_ = false;     // an input is applied: what it writes is noted
   std::vector<Touch> by_input_; // what it has written
 

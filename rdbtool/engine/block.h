@@ -72,6 +72,7 @@ enum Spill : uint8_t {
   kSpillScratch = 4, // the register named in the map entry, in State::spill_scratch
   kBudgetInRcx = 8,  // rcx holds the budget and will be stored back
   kBudgetInRax = 16, // the same with rax
+  kTraps = 32,       // the CPU tells of a watched write by this instruction: see WatchFilter::trapped()
 };
 
 // What a place in a block means for the guest; valid up to the next entry. There are several for each

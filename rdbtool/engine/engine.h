@@ -45,6 +45,7 @@ enum class StopReason : uint8_t {
   input,       // before an instruction whose result comes from outside (rdtsc, cpuid ...): see InputKind
   address,     // before an instruction at which a stop was requested
   access,      // before an instruction that touches a watched range
+  written,     // behind an instruction that wrote to a watched range, by the CPU's word: `access` has its pc
   fault,       // an instruction raised a synchronous signal; rip is where the kernel would report it
   interrupted, // interrupt() was called
 };

@@ -169,6 +169,32 @@ AccessPlan access_plan(const Instruction& instruction) {
   return plan;
 }
 
+bool write_can_trap(const Instruction& instruction) {
+  if (instruction.kind != Kind::plain || !instruction.memory) return false;
+  AccessPlan plan = access_plan(instruction);
+  Decoded decoded;
+  if (plan.odd || plan.rsp_moves || !decode_fully(instruction, decoded)) return false;
+  ZydisMnemonic mnemonic = decoded.instruction.mnemonic;
+  // These find their place by a bit's number too.
+  if (mnemonic == ZYDIS_MNEMONIC_BTS || mnemonic == ZYDIS_MNEMONIC_BTR || mnemonic == ZYDIS_MNEMONIC_BTC)
+    return false;
+  auto keeps = [&](ZydisRegister reg) {
+    ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+    return !is_gpr(whole) || (plan.written >> (whole - ZYDIS_REGISTER_RAX) & 1) == 0;
+  };
+  int writes = 0;
+  for (int i = 0; i < decoded.instruction.operand_count; ++i) {
+    const ZydisDecodedOperand& operand = decoded.operands[i];
+    if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN) continue;
+    if (operand.visibility != ZYDIS_OPERAND_VISIBILITY_EXPLICIT) return false;
+    if (operand.actions & ZYDIS_OPERAND_ACTION_CONDWRITE) return false;
+    if (!(operand.actions & ZYDIS_OPERAND_ACTION_WRITE)) continue;
+    if (!keeps(operand.mem.base) || !keeps(operand.mem.index)) return false;
+    ++writes;
+  }
+  return writes == 1;
+}
+
 uint64_t operand_address(const Instruction& instruction, const Registers& regs) {
   Decoded decoded;
   RDB_CHECK(decode_fully(instruction, decoded));

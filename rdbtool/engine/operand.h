@@ -47,6 +47,10 @@ struct AccessPlan {
 };
 AccessPlan access_plan(const Instruction& instruction);
 
+// Whether the CPU's own breakpoints can tell of what the instruction writes: it always writes, once, behind
+// which it is done, and where can still be seen from the registers then.
+bool write_can_trap(const Instruction& instruction);
+
 // The address of the explicit memory operand.
 uint64_t operand_address(const Instruction& instruction, const Registers& regs);
 

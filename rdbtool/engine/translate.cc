@@ -168,7 +168,7 @@ void Translation::emit_instruction() {
   if (closed_) return;
   switch (instruction_->kind) {
   case Kind::plain:
-    map();
+    map(traps() ? kTraps : kSpillNone);
     copy(*instruction_);
     return;
   case Kind::jump:
@@ -227,7 +227,7 @@ void Translation::copy(const Instruction& instruction) {
   // The operand is out of reach: address it through a register that the instruction does not use.
   Gpr scratch = free_register(instruction);
   emit_.store(&state_.spill_scratch, scratch);
-  map(kSpillScratch, scratch);
+  map(kSpillScratch | (traps() ? kTraps : kSpillNone), scratch);
   emit_.mov_imm64(scratch, instruction.rip_target());
   emit_through_register(emit_, instruction, scratch);
   map_at(instruction.end(), owed_after(), kSpillScratch, scratch);

@@ -12,6 +12,10 @@ namespace rdb::engine {
 // Before the current instruction: leaves if it may touch a watched range.
 void Translation::check_accesses() {
   AccessPlan plan = access_plan(*instruction_);
+  if (traps()) {
+    forget(plan);
+    return;
+  }
   bool by_host = plan.odd || instruction_->kind == Kind::emulated;
   for (int i = 0; i < plan.places && !by_host; ++i) {
     const AccessPlan::Place& place = plan.place[i];

@@ -102,6 +102,8 @@ private:
   // Before an instruction that writes memory, where stores are logged. A step is logged by the host.
   void log_store();
   bool watching() { return charges() && !cache_.watches().empty(); }
+  // The CPU tells if the current instruction writes to a watched range.
+  bool traps() { return cache_.watches().trapped() && write_can_trap(*instruction_); }
   // Before the current instruction: leaves if it may touch a watched range.
   void check_accesses();
   void check_access(const AccessPlan::Place& place);

@@ -5,6 +5,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/engine/interrupt_bias.h"
+#include "rdbtool/engine/operand.h"
 
 #include <algorithm>
 #include <chrono>
@@ -151,6 +152,15 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
     executed_ += static_cast<uint64_t>(budget_set_ - without_bias(state_.budget) + owed);
     if (number == kExitFault) {
       regs.rip = fault_pc_;
+      if (written_) {
+        written_ = false;
+        find_basic(memory_, stops_, fault_pc_, 1, path_);
+        RDB_CHECK(!path_.steps.empty());
+        regs.rip = path_.steps[0].instruction.end();
+        stop.reason = StopReason::written;
+        stop.access = {GuestAddr(fault_pc_), 0, true};
+        return Next::stop;
+      }
       stop.reason = StopReason::fault;
       stop.fault = pending_fault_;
       return Next::stop;
@@ -312,7 +322,8 @@ Translator::Next Translator::step(Stop& stop, uint64_t most) {
   must_check_ = false;
   if (!watches_.empty() && executed_ != reported_access_) {
     find_basic(memory_, stops_, pc, 1, path_);
-    if (!path_.steps.empty() && watched(path_.steps[0].instruction, stop.access)) {
+    bool told = watches_.trapped() && !path_.steps.empty() && write_can_trap(path_.steps[0].instruction);
+    if (!told && !path_.steps.empty() && watched(path_.steps[0].instruction, stop.access)) {
       stop.reason = StopReason::access;
       reported_access_ = executed_;
       must_check_ = true; // also where nothing is to be said next time: the code would leave again
@@ -481,15 +492,7 @@ bool Translator::handle_signal(int signal, siginfo_t* info, void* ucontext) {
   const MapEntry* found = map_entry(pc);
   if (found == nullptr) return false;
   const MapEntry& entry = *found;
-
-  // Order of Gpr to the order of gregs.
-  static constexpr int kGreg[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                                    REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-  if (entry.spill() & kSpillRcx) gregs[REG_RCX] = static_cast<greg_t>(state_.spill_rcx);
-  if (entry.spill() & kSpillRax) gregs[REG_RAX] = static_cast<greg_t>(state_.spill_rax);
-  if (entry.spill() & kSpillScratch)
-    gregs[kGreg[entry.scratch()]] = static_cast<greg_t>(state_.spill_scratch);
-
+  restore_spilled(entry, gregs);
   fault_pc_ = entry.pc();
   fault_owed_ = entry.owed();
   pending_fault_.signal = signal;
@@ -499,9 +502,23 @@ bool Translator::handle_signal(int signal, siginfo_t* info, void* ucontext) {
   // An instruction's own address in siginfo is the guest's, too.
   if (reinterpret_cast<uint64_t>(info->si_addr) == pc)
     pending_fault_.info.si_addr = reinterpret_cast<void*>(entry.pc());
+  leave_for_fault(gregs);
+  return true;
+}
+
+void Translator::restore_spilled(const MapEntry& entry, greg_t* gregs) const {
+  // Order of Gpr to the order of gregs.
+  static constexpr int kGreg[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+                                    REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+  if (entry.spill() & kSpillRcx) gregs[REG_RCX] = static_cast<greg_t>(state_.spill_rcx);
+  if (entry.spill() & kSpillRax) gregs[REG_RAX] = static_cast<greg_t>(state_.spill_rax);
+  if (entry.spill() & kSpillScratch)
+    gregs[kGreg[entry.scratch()]] = static_cast<greg_t>(state_.spill_scratch);
+}
+
+void Translator::leave_for_fault(greg_t* gregs) {
   state_.exit_number = kExitFault;
   gregs[REG_RIP] = reinterpret_cast<greg_t>(cache_.glue().leave);
-  return true;
 }
 
 const Statistics& Translator::statistics() const {

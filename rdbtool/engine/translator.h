@@ -69,7 +69,12 @@ public:
   }
 
   // Watches these ranges and no others. Cheaper than clear_watches() and add_watch() if most stay.
-  void set_watches(std::span<const WatchFilter::Watch> watches);
+  // `trapped`: the CPU's breakpoints are set on them all, and nothing but writes is to be told; where the CPU
+  // tells of a write, run() stops behind it.
+  void set_watches(std::span<const WatchFilter::Watch> watches, bool trapped = false);
+  // To be called by the owner's handler of the signal that such a breakpoint raises. False: the write was the
+  // host's, or one that run() has stopped before.
+  bool handle_write_trap(void* ucontext);
 
   // With log_stores: where entries go from now on. It must have room for 8 entries per instruction that run()
   // is allowed.
@@ -110,6 +115,8 @@ private:
   Next store_emulated(Stop& stop, const Instruction& instruction, uint64_t address, const void* bytes,
                       size_t size);
   bool watched(const Instruction& instruction, Access& access);
+  void restore_spilled(const MapEntry& entry, long long* gregs) const;
+  void leave_for_fault(long long* gregs);
   void forget_unwatched_code();
   void log_stores_of(const Instruction& instruction);
 
@@ -150,6 +157,7 @@ private:
   Instruction current_input_; // the instruction that run() stopped before
   Fault pending_fault_;
   uint64_t fault_pc_ = 0;
+  bool written_ = false; // it is no fault but a write that was watched
   int fault_owed_ = 0;
   StopSet stops_;
   HookSet hooks_;

@@ -5,6 +5,7 @@
 #include "rdbtool/engine/translator.h"
 
 #include <algorithm>
+#include <ucontext.h>
 
 namespace rdb::engine {
 
@@ -33,16 +34,35 @@ void Translator::add_watch(GuestAddr address, uint64_t size, bool reads, bool wr
 void Translator::clear_watches() {
   if (!watches_.empty()) forget_unwatched_code();
   watches_.clear();
+  watches_.set_trapped(false);
 }
 
-void Translator::set_watches(std::span<const WatchFilter::Watch> watches) {
-  bool stale = watches_.empty() != watches.empty() ||
+void Translator::set_watches(std::span<const WatchFilter::Watch> watches, bool trapped) {
+  bool stale = watches_.empty() != watches.empty() || watches_.trapped() != trapped ||
                std::any_of(watches.begin(), watches.end(),
                            [&](const WatchFilter::Watch& watch) { return watches_.relied_on(watch); });
   if (stale) forget_unwatched_code();
   watches_.clear();
+  watches_.set_trapped(trapped);
   for (const WatchFilter::Watch& watch : watches)
     watches_.add(watch);
+}
+
+// The trap comes behind the write, in the middle of whatever follows it in the cache. All that may follow
+// before the next guest instruction is a register that gets its value back.
+bool Translator::handle_write_trap(void* ucontext) {
+  greg_t* gregs = static_cast<ucontext_t*>(ucontext)->uc_mcontext.gregs;
+  auto pc = static_cast<uint64_t>(gregs[REG_RIP]);
+  if (!cache_.contains(pc - 1) || !cache_.contains(pc)) return false;
+  const MapEntry* writer = map_entry(pc - 1);
+  const MapEntry* here = map_entry(pc);
+  if (writer == nullptr || here == nullptr || !(writer->spill() & kTraps)) return false;
+  restore_spilled(*here, gregs);
+  fault_pc_ = writer->pc();
+  fault_owed_ = writer->owed() + 1;
+  written_ = true;
+  leave_for_fault(gregs);
+  return true;
 }
 
 } // namespace rdb::engine

@@ -38,6 +38,9 @@ public:
 
   void add(const Watch& watch);
   void clear();
+  // Only writes are watched, and the CPU tells of those that it can: see write_can_trap().
+  bool trapped() const { return trapped_; }
+  void set_trapped(bool trapped) { trapped_ = trapped; }
 
   bool empty() const { return index_.empty(); }
   // Is there anything to ask about an access of this kind?
@@ -59,6 +62,7 @@ private:
   uint8_t* tables_ = nullptr;
   bool reads_ = false; // somebody wants to know of reads
   bool writes_ = false;
+  bool trapped_ = false;
   RangeIndex<Wish> index_;
   std::vector<bool> unwatched_ = std::vector<bool>(kTable); // lines that touches() said no about
 };

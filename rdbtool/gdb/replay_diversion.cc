@@ -142,6 +142,7 @@ Advanced ReplayAgent::run_diversion(const Advance& request) {
       return finish(StopKind::signal, stop.fault.signal);
     }
     case engine::StopReason::access:
+    case engine::StopReason::written:
     case engine::StopReason::interrupted:
       break;
     }

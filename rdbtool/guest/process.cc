@@ -132,6 +132,7 @@ Process::Next Process::handle(const engine::Stop& stop) {
     return Next::go_on;
   case engine::StopReason::address:
   case engine::StopReason::access:
+  case engine::StopReason::written:
     break;
   }
   bug("a stop that nobody asked for at {:#x}", registers().rip);

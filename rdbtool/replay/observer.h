@@ -26,6 +26,11 @@ public:
   // The guest is about to touch a watched range (Engine::add_watch). The observer may execute that one
   // instruction.
   virtual void accessed(Replayer&, const engine::Access&) {}
+  // The instruction at `pc` has written to a watched range, and the guest is behind it: only where the ranges
+  // are watched by the CPU (Translator::set_watches).
+  virtual void written(Replayer&, GuestAddr /*pc*/) {}
+  // So has the host. Called in a signal handler.
+  virtual void host_wrote(Replayer&, GuestAddr /*address*/) {}
   // The guest has come to the time that Replayer::wake_at() asked for: its state is that at this time.
   virtual void woken(Replayer&) {}
   // A fault in host code. True: it was dealt with.

@@ -38,6 +38,8 @@ const char* reason_name(engine::StopReason reason) {
     return "a stop address";
   case engine::StopReason::access:
     return "a watched access";
+  case engine::StopReason::written:
+    return "a watched write";
   case engine::StopReason::fault:
     return "a fault";
   case engine::StopReason::interrupted:
@@ -118,6 +120,10 @@ std::optional<guest::Ending> Replayer::run_stretches(Time to) {
     case Event::access:
       for (Observer* observer : observers_)
         observer->accessed(*this, access_);
+      break;
+    case Event::written:
+      for (Observer* observer : observers_)
+        observer->written(*this, access_.address);
     }
   }
 }
@@ -258,6 +264,10 @@ Replayer::Event Replayer::play_to(const trace::Step& step) {
     case engine::StopReason::fault: {
       engine::Stop after;
       if (write_to_code(stop.fault, after)) {
+        if (after.reason == engine::StopReason::written) {
+          access_ = after.access;
+          return Event::written;
+        }
         if (after.reason != engine::StopReason::limit) differ("a write to code", reason_name(after.reason));
         break;
       }
@@ -272,6 +282,9 @@ Replayer::Event Replayer::play_to(const trace::Step& step) {
     case engine::StopReason::access:
       access_ = stop.access;
       return Event::access;
+    case engine::StopReason::written:
+      access_ = stop.access;
+      return Event::written;
     }
   }
   if (!answers_.empty())
@@ -512,6 +525,13 @@ void Replayer::differ(const std::string& expected, const std::string& found) {
 }
 
 void Replayer::on_fault(int signal, siginfo_t* info, void* context) {
+  constexpr int kTrapPerf = 6; // TRAP_PERF: a breakpoint of the CPU
+  if (signal == SIGTRAP && info->si_code == kTrapPerf) {
+    if (translator().handle_write_trap(context)) return;
+    for (Observer* observer : observers_)
+      observer->host_wrote(*this, GuestAddr(reinterpret_cast<uint64_t>(info->si_addr)));
+    return;
+  }
   for (Observer* observer : observers_)
     if (observer->host_fault(*this, signal, info, context)) return;
   if (engine().handle_signal(signal, info, context)) return;

@@ -71,6 +71,7 @@ public:
     turn,    // another thread is loaded, and goes on with the next call
     address,
     access,
+    written,
     ended, // there is no more: see ending()
   };
   struct Stretch {
