@@ -162,6 +162,18 @@ void erase_marks(Function& function) {
   }
 }
 
+// Code generation would look for variables in assignments, of which there are none left.
+void erase_flag(Module& module) {
+  NamedMDNode* flags = module.getModuleFlagsMetadata();
+  if (!flags) return;
+  std::vector<MDNode*> kept;
+  for (MDNode* flag : flags->operands())
+    if (cast<MDString>(flag->getOperand(1))->getString() != kAssignmentsFlag) kept.push_back(flag);
+  flags->clearOperands();
+  for (MDNode* flag : kept)
+    flags->addOperand(flag);
+}
+
 // Does the optimiser believe that a call of this function may read the variable? If not, its callers need not
 // have brought the variable up to date.
 bool may_read(const Function& function, const GlobalVariable& variable, std::set<const Function*>& seen) {
@@ -243,13 +255,14 @@ void Placement::after_optimisation(Module& module) {
       Frozen& frozen = frozen_.emplace_back();
       frozen.function = index;
       frozen.known.resize(debug.variables.size());
+      frozen.is_value.resize(debug.variables.size());
       DILabel* old_label = at.record->getLabel();
       auto* scope = cast<DISubprogram>(old_label->getScope());
       const DILocation* inlined_at = at.record->getDebugLoc().getInlinedAt();
       frozen.scope = scope;
       frozen.inlined_at = inlined_at;
       frozen.stale = stale[at.record];
-      for (const std::string& name : debug.globals_read)
+      for (const auto& [name, follow] : debug.globals_read)
         if (GlobalVariable* variable = module.getNamedGlobal(name);
             optimised_ && variable && variable->hasLocalLinkage()) {
           std::set<const Function*> seen;
@@ -264,7 +277,7 @@ void Placement::after_optimisation(Module& module) {
       memory.resize(debug.variables.size());
       for (size_t position = 0; position < debug.variables.size(); ++position) {
         const extractor::Variable& variable = debug.variables[position];
-        memory[position].variable = &variable;
+        memory[position].follow = &variable;
         if (variable.kind == extractor::Variable::Kind::kActivation) continue;
         std::string name = variable_record_name(variable);
         bool is_declared = false;
@@ -326,6 +339,10 @@ void Placement::after_optimisation(Module& module) {
           frozen.known[position] = constants;
           continue;
         }
+        // Where it is in memory then, the compiler put it there for itself.
+        frozen.is_value[position] = none_of(pieces, [](const auto& entry) {
+          return is_contained(entry.second->getExpression()->getElements(), dwarf::DW_OP_deref);
+        });
         for (auto& [piece, record] : pieces) {
           DbgVariableRecord* copy = record->clone();
           copy->setVariable(snapshot);
@@ -344,6 +361,8 @@ void Placement::after_optimisation(Module& module) {
             !objects.empty() && all_of(objects, [](const Value* from) { return isa<LoadInst>(from); });
         origin.is_local = object && (isa<AllocaInst>(object) || isNoAliasCall(object));
       }
+      for (const auto& [name, follow] : debug.globals_read)
+        memory.push_back({module.getNamedGlobal(name), nullptr, &follow});
       for (Target& target : frozen.stale)
         queries.spare(target, memory);
       // In the scope of the whole function: what belongs to an inlined one is kept only where that has code.
@@ -360,6 +379,7 @@ void Placement::after_optimisation(Module& module) {
                     [&](Target& target, size_t instance) { queries.spare(target, reach[instance]); });
   }
   builder.finalize();
+  erase_flag(module);
   // Without a compile unit nothing is written for debuggers, and unwind tables stay as they would be.
   if (NamedMDNode* units = module.getNamedMetadata("llvm.dbg.cu")) units->eraseFromParent();
 }

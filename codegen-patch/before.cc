@@ -97,6 +97,10 @@ public:
     StripDebugInfo(module);
     if (!module.getModuleFlag("Debug Info Version"))
       module.addModuleFlag(Module::Warning, "Debug Info Version", DEBUG_METADATA_VERSION);
+    if (optimised)
+      module.setModuleFlag(
+          Module::Max, kAssignmentsFlag,
+          ConstantAsMetadata::get(ConstantInt::get(Type::getInt1Ty(module.getContext()), 1)));
     file_ = builder_.createFile("rdb", "/");
     builder_.createCompileUnit(DISourceLanguageName(dwarf::DW_LANG_C11), file_, "rdb", true, "", 0);
     type_ = builder_.createSubroutineType(builder_.getOrCreateTypeArray({}));

@@ -367,13 +367,13 @@ std::vector<Target> CodeOrder::stale_at(const MachineInstr& label) const {
                                    : ((ahead | behind) & bit) != 0;
       if (!bad) continue;
       for (unsigned ordinal : one.before) {
-        if (is_traced())
-          fmt::print(stderr, "rdb: {}: write {} {} in {}\n", label.getDebugLabel()->getName().str(), ordinal,
-                     one.after.empty() ? "is missing"
-                     : is_class        ? "was merged and moved"
-                                       : "moved",
-                     function.getName().str());
         note(ordinal);
+        if (is_traced())
+          stale.back().note = fmt::format("machine code: write {} {}{}", ordinal,
+                                          one.after.empty() ? "is missing"
+                                          : is_class        ? "was merged and moved"
+                                                            : "moved",
+                                          skeleton.writes.at(ordinal).is_call ? ", a call" : "");
       }
     }
   }

@@ -43,6 +43,9 @@ inline std::optional<std::pair<size_t, size_t>> parse_value(llvm::StringRef name
   return std::pair(instance, position);
 }
 
+// The module flag with which the inliner gives each copy of a store an assignment of its own.
+inline constexpr const char* kAssignmentsFlag = "debug-info-assignment-tracking";
+
 // For those who work on placement: what got lost where, and what makes memory stale.
 inline bool is_traced() {
   static const bool traced = getenv("RDB_TRACE_PLACEMENT") != nullptr;

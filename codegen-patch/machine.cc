@@ -272,8 +272,14 @@ void Placement::drop_what_callers_leave_out(const MachineInstr& label, const Fro
       if (parameter.getType()->isPointerTy()) unread.insert(static_cast<int>(parameter.getArgNo()));
   }
   if (reads_other && unread.empty()) return;
+  // Only calls of this very function, in this unit, know that of it.
+  if (none_of(code.users(), [&](const User* user) {
+        auto* call = dyn_cast<CallBase>(user);
+        return call && call->getCalledFunction() == &code;
+      }))
+    return;
   if (!reads_globals)
-    for (const std::string& global : debug.globals_read)
+    for (const auto& [global, follow] : debug.globals_read)
       stale.push_back({Target::Kind::kGlobal, 0, nullptr, false, global});
   if (debug.reads_memory && !reads_globals) stale.push_back({});
   for (size_t i = 0; i < debug.variables.size(); ++i) {
@@ -296,7 +302,8 @@ bool Placement::apply_staleness(const MachineInstr& label, const Frozen& frozen,
   for (size_t i = 0; i < debug.variables.size(); ++i) {
     reads_memory |= debug.variables[i].dereferenced;
     for (const descriptors::Part& part : instance.arguments[i])
-      reads_memory |= part.cls == descriptors::Class::kStack || part.cls == descriptors::Class::kAddress;
+      reads_memory |= !frozen.is_value[i] &&
+                      (part.cls == descriptors::Class::kStack || part.cls == descriptors::Class::kAddress);
   }
   if (!reads_memory) return true;
   std::vector<Target> stale = order_.stale_at(label);
@@ -306,46 +313,51 @@ bool Placement::apply_staleness(const MachineInstr& label, const Frozen& frozen,
   auto is_outside = [](const Target& target) { // memory that pointers lead to
     return target.kind != Target::Kind::kVariable || target.escapes;
   };
-  std::set<std::string> globals;
-  for (const Target& target : stale)
-    if (target.kind == Target::Kind::kGlobal) globals.insert(target.global);
-  bool unknown = any_of(stale, [](const Target& target) { return target.kind == Target::Kind::kUnknown; });
-  if (is_traced())
-    for (const Target& target : stale)
-      fmt::print(stderr, "rdb: {} at label: kind {} slot {} global '{}'\n", debug.symbol,
-                 static_cast<int>(target.kind), target.slot, target.global);
   if (debug.reads_memory && any_of(stale, is_outside)) return false;
-  for (const std::string& global : debug.globals_read)
-    if (unknown || globals.contains(global)) return false;
+  size_t number = debug.variables.size();
+  for (const auto& [global, follow] : debug.globals_read) {
+    uint64_t bit = number < 64 ? 1ULL << number : 0;
+    ++number;
+    for (const Target& target : stale) {
+      bool is_own = target.kind == Target::Kind::kUnknown ||
+                    (target.kind == Target::Kind::kGlobal && target.global == global);
+      if (is_own && (target.spares_own & bit) == 0) return false;
+      if (follow.dereferenced && is_outside(target) && (target.spares_behind & bit) == 0) return false;
+    }
+  }
   const auto* scope = frozen.scope;
   for (size_t i = 0; i < debug.variables.size(); ++i) {
     const extractor::Variable& variable = debug.variables[i];
     uint64_t bit = i < 64 ? 1ULL << i : 0;
+    auto trace = [&](const Target& target) {
+      if (is_traced())
+        fmt::print(stderr, "rdb: {} in {}: {} of '{}': kind {} slot {} global '{}'{}: {}\n",
+                   label.getDebugLabel()->getName().str(), label.getMF()->getName().str(),
+                   variable.deeply ? "deep reads" : "reads", variable.name, static_cast<int>(target.kind),
+                   target.slot, target.global, target.pointer ? ", located" : "", target.note);
+      return true;
+    };
     bool bad = variable.dereferenced && any_of(stale, [&](const Target& target) {
-                 return is_outside(target) && (target.spares_behind & bit) == 0;
+                 return is_outside(target) && (target.spares_behind & bit) == 0 && trace(target);
                });
     const char* reason = "stale: a write to memory that it leads to is not in its place here";
     for (const descriptors::Part& part : instance.arguments[i]) {
       if (part.cls != descriptors::Class::kStack && part.cls != descriptors::Class::kAddress) continue;
+      if (frozen.is_value[i]) continue;
       // Its own memory: which slot is it, and do pointers lead to it?
       auto home = slot_of(*label.getMF(), variable, scope);
       bool touched = any_of(stale, [&](const Target& target) {
         if (target.spares_own & bit) return false;
-        if (target.kind == Target::Kind::kVariable)
-          return !home || (target.scope == scope && target.slot == home->first);
-        return !home || (home->second && target.kind == Target::Kind::kUnknown);
+        bool mine = target.kind == Target::Kind::kVariable
+                        ? !home || (target.scope == scope && target.slot == home->first)
+                        : !home || (home->second && target.kind == Target::Kind::kUnknown);
+        return mine && trace(target);
       });
       if (touched) {
         bad = true;
         reason = "stale: a write to it is not in its place here";
       }
     }
-    if (bad && is_traced())
-      for (const Target& target : stale)
-        fmt::print(stderr, "rdb: {} at {}: {}{} target kind {} slot {} {} pointer {}, spares {:x} {:x}\n",
-                   variable.name, label.getDebugLabel()->getName().str(), variable.deeply ? "deep " : "",
-                   reason, static_cast<int>(target.kind), target.slot, target.escapes ? "escapes" : "",
-                   target.pointer != nullptr, target.spares_own, target.spares_behind);
     if (bad) instance.arguments[i] = {unavailable(variable.size, reason)};
   }
   return true;

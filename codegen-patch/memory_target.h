@@ -8,6 +8,7 @@
 namespace llvm {
 class DISubprogram;
 class Instruction;
+class MDNode;
 class Value;
 } // namespace llvm
 
@@ -29,11 +30,13 @@ struct Target {
   const llvm::Value* pointer = nullptr;
   int64_t offset = 0;
   uint64_t size = 0;
-  uint64_t slot_size = 0; // kVariable
-  // Arguments of the region in question, as bits by position, that it cannot touch: the variable itself, and
-  // what the variable points to.
+  uint64_t slot_size = 0;             // kVariable
+  const llvm::MDNode* type = nullptr; // access tag: as an object of which type it writes
+  // Arguments of the region in question, and behind them the global variables that it reads, as bits by
+  // position, that it cannot touch: the variable itself, and what the variable points to.
   uint64_t spares_own = 0;
   uint64_t spares_behind = 0;
+  std::string note; // for those who work on placement, if they ask for it
 };
 
 // May a pointer to this stack slot be kept somewhere?

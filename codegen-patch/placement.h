@@ -69,6 +69,7 @@ private:
     const llvm::DISubprogram* scope = nullptr;
     const llvm::DILocation* inlined_at = nullptr;
     std::vector<Target> stale;
+    std::vector<bool> is_value; // by argument: it is not in memory of the program's own
     // By argument: where a pointer is known to come from.
     struct Origin {
       bool is_loaded = false;  // from memory: others know of what it leads to

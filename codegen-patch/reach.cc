@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The write and the region may belong to different turns of a loop, so values are compared as such: the same
 // value in two turns is not the same address. What a program promises by `restrict` binds its own accesses,
-// not those of a region, and is not relied on.
+// not those of a region, and is not relied on. Types are: the optimiser moved the writes by them, and a
+// region that reads an object as one of another type asks for what the language does not define.
 #include "codegen-patch/reach.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
@@ -9,6 +10,7 @@
 #include "llvm/Analysis/BasicAliasAnalysis.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/TypeBasedAliasAnalysis.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
@@ -22,9 +24,12 @@ struct AliasQueries::Analyses {
   explicit Analyses(Function& function)
       : library_names(function.getParent()->getTargetTriple()), library(library_names), tree(function),
         loops(tree), assumptions(function),
-        basic(function.getDataLayout(), function, library, assumptions, &tree), all(library), queries(all) {
+        basic(function.getDataLayout(), function, library, assumptions, &tree), all(library), queries(all),
+        by_type(/*UsingTypeSanitizer=*/false), types(library),
+        anywhere(PoisonValue::get(PointerType::get(function.getContext(), 0))) {
     all.addAAResult(basic);
     queries.enableCrossIterationMode();
+    types.addAAResult(by_type);
   }
   TargetLibraryInfoImpl library_names;
   TargetLibraryInfo library;
@@ -34,6 +39,28 @@ struct AliasQueries::Analyses {
   BasicAAResult basic;
   AAResults all;
   BatchAAResults queries;
+  TypeBasedAAResult by_type;
+  AAResults types;
+  const Value* anywhere;
+  std::map<const MDNode*, MDNode*> own_types; // by the tags of the debug code's compile
+  std::map<std::pair<const MDNode*, const MDNode*>, bool> types_apart;
+
+  // The same access tag in the compile of the program, which has a context of its own.
+  MDNode* own_type(const MDNode* other) {
+    auto [entry, is_new] = own_types.try_emplace(other, nullptr);
+    if (!is_new) return entry->second;
+    LLVMContext& context = anywhere->getContext();
+    SmallVector<Metadata*, 8> operands;
+    for (const MDOperand& operand : other->operands())
+      if (auto* node = dyn_cast<MDNode>(operand.get()))
+        operands.push_back(own_type(node));
+      else if (auto* text = dyn_cast<MDString>(operand.get()))
+        operands.push_back(MDString::get(context, text->getString()));
+      else
+        operands.push_back(ConstantAsMetadata::get(ConstantInt::get(
+            Type::getInt64Ty(context), mdconst::extract<ConstantInt>(operand)->getZExtValue())));
+    return own_types[other] = MDNode::get(context, operands);
+  }
 };
 
 AliasQueries::AliasQueries(Function& function) : analyses_(std::make_unique<Analyses>(function)) {}
@@ -85,12 +112,31 @@ bool AliasQueries::is_apart(const Target& target, const Value& from, const extra
                                       MemoryLocation(target.pointer, written_size));
 }
 
+bool AliasQueries::is_of_other_type(const Target& target, const extractor::Reads& reads) {
+  if (!target.type || reads.untyped) return false;
+  return all_of(reads.types, [&](const MDNode* type) {
+    auto [entry, is_new] = analyses_->types_apart.try_emplace({target.type, type}, false);
+    if (is_new) {
+      AAMDNodes written, read;
+      written.TBAA = const_cast<MDNode*>(target.type);
+      read.TBAA = analyses_->own_type(type);
+      LocationSize size = LocationSize::beforeOrAfterPointer();
+      entry->second = analyses_->types.isNoAlias(MemoryLocation(analyses_->anywhere, size, written),
+                                                 MemoryLocation(analyses_->anywhere, size, read));
+    }
+    return entry->second;
+  });
+}
+
 void AliasQueries::spare(Target& target, const std::vector<Reach>& arguments) {
-  if (!target.pointer) return;
   for (size_t i = 0; i < std::min<size_t>(arguments.size(), 64); ++i) {
     const Reach& reach = arguments[i];
-    if (reach.own && is_apart(target, *reach.own, reach.variable->own)) target.spares_own |= 1ULL << i;
-    if (reach.behind && !reach.variable->deeply && is_apart(target, *reach.behind, reach.variable->behind))
+    const extractor::Follow& follow = *reach.follow;
+    auto spares = [&](const Value* from, const extractor::Reads& reads) {
+      return is_of_other_type(target, reads) || (target.pointer && from && is_apart(target, *from, reads));
+    };
+    if (spares(reach.own, follow.own)) target.spares_own |= 1ULL << i;
+    if (spares(reach.behind, follow.behind) && (!follow.deeply || is_of_other_type(target, follow.deeper)))
       target.spares_behind |= 1ULL << i;
   }
 }

@@ -17,11 +17,11 @@ class Value;
 
 namespace rdb::codegen {
 
-// The memory of one argument at one label.
+// The memory of one argument, or of a global variable that the region reads, at one label.
 struct Reach {
   const llvm::Value* own = nullptr;    // address of the variable, if it is in memory
   const llvm::Value* behind = nullptr; // the variable's value, if it is a pointer that is known
-  const extractor::Variable* variable = nullptr;
+  const extractor::Follow* follow = nullptr;
 };
 
 class AliasQueries {
@@ -34,6 +34,7 @@ public:
 
 private:
   bool is_apart(const Target& target, const llvm::Value& from, const extractor::Reads& reads);
+  bool is_of_other_type(const Target& target, const extractor::Reads& reads);
 
   struct Analyses;
   std::unique_ptr<Analyses> analyses_;

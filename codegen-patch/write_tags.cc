@@ -8,6 +8,7 @@
 #include "codegen-patch/debug_names.h"
 
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/DIBuilder.h"
 #include "llvm/IR/DebugProgramInstruction.h"
@@ -48,6 +49,22 @@ std::string callee_name(const Instruction& instruction) {
 
 } // namespace
 
+bool WriteTags::is_quiet(const Function& function) {
+  if (function.isDeclaration()) return function.onlyReadsMemory();
+  auto [known, is_new] = quiet_.try_emplace(function.getName().str(), false); // of recursion: no
+  if (!is_new || function.isInterposable()) return known->second;
+  for (const BasicBlock& block : function)
+    for (const Instruction& instruction : block) {
+      if (!is_memory_write(instruction)) continue;
+      const Value* pointer = instruction.isVolatile() ? nullptr : written_pointer(instruction);
+      if (pointer && isa<AllocaInst>(getUnderlyingObject(pointer, 0))) continue;
+      auto* call = dyn_cast<CallBase>(&instruction);
+      const Function* callee = call && !isa<IntrinsicInst>(call) ? call->getCalledFunction() : nullptr;
+      if (!callee || !is_quiet(*callee)) return false;
+    }
+  return quiet_[function.getName().str()] = true;
+}
+
 void WriteTags::record(Function& function, DISubprogram& subprogram, DIBuilder& builder, Marks marks) {
   LLVMContext& context = function.getContext();
   unsigned ordinal = 1;
@@ -61,6 +78,7 @@ void WriteTags::record(Function& function, DISubprogram& subprogram, DIBuilder& 
       if (call && call->getCalledFunction() == &function)
         self_calls_[&subprogram].push_back(instruction.getDebugLoc().getLine());
       if (!is_memory_write(instruction)) continue;
+      if (call && call->getCalledFunction() && is_quiet(*call->getCalledFunction())) continue;
       const Value* pointer = written_pointer(instruction);
       if (pointer && isa<StoreInst>(instruction) && is_simple_slot(pointer)) continue;
       auto number = static_cast<unsigned>(tags_.size());
@@ -270,6 +288,9 @@ private:
         if (auto group = group_of_write(instruction)) {
           own[&instruction] = *group;
           groups_[*group].writes.push_back(&block);
+        } else if (auto quiet = tags_.quiet_.find(callee_name(instruction));
+                   quiet != tags_.quiet_.end() && quiet->second) {
+          continue;
         } else if (!is_vectorised(loops_.getLoopFor(&block))) {
           foreign.push_back(&instruction);
         }
@@ -281,6 +302,7 @@ private:
     for (const Instruction* instruction : foreign)
       if (isa<CallBase>(instruction) && !isa<IntrinsicInst>(instruction))
         foreign_callees.insert(callee_name(*instruction));
+    std::set<unsigned> inlined = inlined_calls();
     std::map<std::string, unsigned> missing;
     std::map<unsigned, unsigned> joined;
     for (unsigned i = 0; i < groups_.size(); ++i) {
@@ -288,7 +310,7 @@ private:
       for (unsigned tag : groups_[i].tags) {
         const WriteTags::Tag& call = tags_.tags_[tag];
         if (!call.is_call) continue;
-        if (!foreign_callees.contains(call.callee) && call.has_code)
+        if (inlined.contains(i) || (!foreign_callees.contains(call.callee) && call.has_code))
           groups_[i].is_inlined = true;
         else
           joined[i] = missing.try_emplace(call.callee, i).first->second;
@@ -315,6 +337,29 @@ private:
     }
     find_pieces();
     make_steps(own, foreign);
+  }
+
+  // Groups of calls in whose place there is code of the function that was called.
+  std::set<unsigned> inlined_calls() const {
+    std::set<unsigned> found;
+    std::set<const DILocation*> seen;
+    auto note = [&](const DebugLoc& place) {
+      const DILocation* at = place;
+      for (const DILocation* call = at ? at->getInlinedAt() : nullptr; call && seen.insert(call).second;
+           call = call->getInlinedAt()) {
+        auto tag = tags_.tag_at_.find({call->getScope()->getSubprogram(), call->getLine()});
+        if (tag == tags_.tag_at_.end()) continue;
+        if (auto group = by_place_.find({tag->second, call->getInlinedAt()}); group != by_place_.end())
+          found.insert(group->second);
+      }
+    };
+    for (const BasicBlock& block : function_)
+      for (const Instruction& instruction : block) {
+        note(instruction.getDebugLoc());
+        for (const DbgRecord& record : instruction.getDbgRecordRange())
+          note(record.getDebugLoc());
+      }
+    return found;
   }
 
   void make_steps(const std::map<const Instruction*, unsigned>& own,
@@ -527,18 +572,21 @@ private:
     std::vector<Target>& stale = result[&label];
     for (unsigned i = 0; i < groups_.size(); ++i) {
       if ((states[i] & ~kInStep) == 0 || groups_[i].is_inlined) continue;
-      if (is_traced())
-        for (unsigned tag : groups_[i].tags)
-          fmt::print(stderr,
-                     "rdb: {} in {}: {} '{}' (slot {}, global '{}'): states {}, {} marks, {} writes\n",
-                     label.getLabel()->getName().str(), function_.getName().str(),
-                     tags_.tags_[tag].is_call ? "call" : "store", tags_.tags_[tag].callee,
-                     tags_.tags_[tag].target.slot, tags_.tags_[tag].target.global, states[i],
-                     groups_[i].marks.size(), groups_[i].writes.size());
       bool is_located = groups_[i].is_piece ||
                         (!groups_[i].records.empty() && groups_[i].memory.size() == groups_[i].marks.size());
       for (unsigned tag : groups_[i].tags) {
         Target target = tags_.tags_[tag].target;
+        // By now it may be known that what is called does not write at all.
+        if (const Function* callee = tags_.tags_[tag].is_call
+                                         ? function_.getParent()->getFunction(tags_.tags_[tag].callee)
+                                         : nullptr;
+            callee && callee->onlyReadsMemory())
+          continue;
+        if (is_traced())
+          target.note = fmt::format("{} '{}', states {}, {} marks, {} writes{}",
+                                    tags_.tags_[tag].is_call ? "call" : "store", tags_.tags_[tag].callee,
+                                    states[i], groups_[i].marks.size(), groups_[i].writes.size(),
+                                    groups_[i].is_piece ? ", a piece" : "");
         if (target.kind == Target::Kind::kVariable) {
           if (!slots().contains({target.scope, target.slot}))
             continue; // not in memory: it cannot be stale there

@@ -41,6 +41,9 @@ public:
 
   static bool is_mark(llvm::StringRef name);
 
+  // Does a call of the function, as the source has it, write to nothing but variables of its own?
+  bool is_quiet(const llvm::Function& function);
+
 private:
   friend class TagFlow;
   struct Tag {
@@ -53,6 +56,7 @@ private:
   std::vector<Tag> tags_;
   std::map<std::pair<const llvm::DISubprogram*, unsigned>, unsigned> tag_at_; // by ordinal
   std::map<const llvm::DISubprogram*, std::vector<unsigned>> self_calls_;     // ordinals
+  std::map<std::string, bool> quiet_;                                         // by function
 };
 
 } // namespace rdb::codegen

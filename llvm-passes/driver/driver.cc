@@ -4,6 +4,7 @@
 // the compile and link jobs by ones that know regions. All other jobs run as they are.
 #include "llvm-passes/driver/driver.h"
 
+#include "llvm-passes/driver/debug_sources.h"
 #include "llvm-passes/driver/unit.h"
 #include "llvm-passes/link/link.h"
 #include "rdbtool/base/error.h"
@@ -102,7 +103,8 @@ private:
 // A link: the linker first, then the bundle, if the objects carry debug code.
 class LinkJob : public clang::driver::Command {
 public:
-  LinkJob(const clang::driver::Command& job, std::string output) : Command(job), output_(std::move(output)) {}
+  LinkJob(const clang::driver::Command& job, std::string output, const std::vector<DebugSource>& sources)
+      : Command(job), output_(std::move(output)), sources_(sources) {}
 
   int Execute(llvm::ArrayRef<std::optional<llvm::StringRef>> redirects, std::string* message,
               bool* failed) const override {
@@ -112,7 +114,10 @@ public:
     for (const char* argument : getArguments())
       command.push_back(argument);
     try {
-      return after_link(command, output_);
+      DebugObjects objects(sources_);
+      LinkOptions options;
+      options.debug_objects = objects.paths();
+      return after_link(command, output_, options);
     } catch (const Bug& error) {
       fmt::print(stderr, "rdb-clang: bug in rdb, please report: {}\n", error.what());
     } catch (const std::exception& error) {
@@ -123,6 +128,7 @@ public:
 
 private:
   std::string output_;
+  const std::vector<DebugSource>& sources_;
 };
 
 bool is_cc1(const clang::driver::Command& job) {
@@ -131,13 +137,14 @@ bool is_cc1(const clang::driver::Command& job) {
          llvm::StringRef(arguments[0]) == "-cc1";
 }
 
-void replace_jobs(clang::driver::Compilation& compilation, const Installation& installation) {
+void replace_jobs(clang::driver::Compilation& compilation, const Installation& installation,
+                  const std::vector<DebugSource>& sources) {
   std::vector<std::unique_ptr<clang::driver::Command>> jobs;
   for (const auto& job : compilation.getJobs())
     if (is_cc1(job))
       jobs.push_back(std::make_unique<CompileJob>(job, installation));
     else if (job.getCreator().isLinkJob() && job.getOutputFilenames().size() == 1)
-      jobs.push_back(std::make_unique<LinkJob>(job, job.getOutputFilenames()[0]));
+      jobs.push_back(std::make_unique<LinkJob>(job, job.getOutputFilenames()[0], sources));
     else
       jobs.push_back(std::make_unique<clang::driver::Command>(job));
   auto& list = compilation.getJobs();
@@ -159,6 +166,13 @@ bool take_edit(llvm::StringRef argument, Installation& installation) {
   if (file.empty() || text.empty())
     user_error("--rdb-edit needs FILE=TEXT, where TEXT is a file with the text of FILE");
   installation.edits.emplace_back(file, text);
+  return true;
+}
+
+bool take_debug_source(llvm::StringRef argument, Installation& installation) {
+  if (!argument.consume_front("--rdb-debug-source=")) return false;
+  if (argument.empty()) user_error("--rdb-debug-source needs a file");
+  installation.debug_sources.push_back(argument.str());
   return true;
 }
 
@@ -230,7 +244,7 @@ int driver_main(int argc, char** argv) {
   llvm::erase_if(arguments, [&](const char* argument) {
     bool strict = llvm::StringRef(argument) == "--rdb-strict";
     installation.strict |= strict;
-    return strict || take_edit(argument, installation);
+    return strict || take_edit(argument, installation) || take_debug_source(argument, installation);
   });
   if (cxx) arguments.insert(arguments.begin() + 1, "--driver-mode=g++");
 
@@ -255,7 +269,10 @@ int driver_main(int argc, char** argv) {
   }
 
   // 3. Our jobs in place of clang's.
-  replace_jobs(*compilation, installation);
+  std::vector<DebugSource> sources;
+  for (const std::string& file : installation.debug_sources)
+    sources.push_back(debug_source(file, compilation->getInputArgs(), cxx));
+  replace_jobs(*compilation, installation, sources);
   llvm::SmallVector<std::pair<int, const clang::driver::Command*>, 4> failing;
   result = driver.ExecuteCompilation(*compilation, failing);
   for (const auto& [status, job] : failing)

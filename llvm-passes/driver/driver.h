@@ -14,6 +14,7 @@ struct Installation {
   std::string command;                                    // the command line
   bool strict = false;                                    // --rdb-strict
   std::vector<std::pair<std::string, std::string>> edits; // --rdb-edit=FILE=TEXT
+  std::vector<std::string> debug_sources;                 // --rdb-debug-source=FILE
 };
 
 Installation find_installation();

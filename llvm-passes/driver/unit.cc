@@ -5,7 +5,9 @@
 
 #include "codegen-patch/placement.h"
 #include "descriptors/payload.h"
+#include "llvm-passes/driver/dependencies.h"
 #include "llvm-passes/driver/frontend.h"
+#include "llvm-passes/driver/messages.h"
 #include "llvm-passes/driver/object_check.h"
 #include "llvm-passes/driver/unit_payload.h"
 #include "llvm-passes/extractor/debug_module.h"
@@ -25,6 +27,7 @@
 #include "llvm/Support/xxhash.h"
 
 #include <cstdlib>
+#include <fstream>
 #include <unistd.h>
 
 namespace rdb::driver {
@@ -37,14 +40,17 @@ using extractor::ViewKind;
 // What the first compile tells about the unit.
 struct UnitFacts {
   bool makes_object = false;
+  bool preprocesses = false; // -E
   std::string output;
   std::string source;
   unsigned optimisation = 0;
+  bool typed = false; // the optimiser relies on types of accesses
   bool lto = false;
   bool sanitized = false; // by one that keeps books about memory
   bool libcxx = false;
   bool precompiled = false;
   extractor::Dialect dialect;
+  clang::DependencyOutputOptions dependencies;
 };
 
 UnitFacts facts_of(clang::CompilerInstance& compiler) {
@@ -56,10 +62,12 @@ UnitFacts facts_of(clang::CompilerInstance& compiler) {
                        !frontend.Inputs[0].isPreprocessed() &&
                        frontend.Inputs[0].getKind().getFormat() == clang::InputKind::Source &&
                        frontend.Inputs[0].getKind().getLanguage() != clang::Language::Asm;
+  facts.preprocesses = frontend.ProgramAction == clang::frontend::PrintPreprocessedInput;
   facts.output = frontend.OutputFile;
   if (!frontend.Inputs.empty() && frontend.Inputs[0].isFile())
     facts.source = frontend.Inputs[0].getFile().str();
   facts.optimisation = code.OptimizationLevel;
+  facts.typed = code.OptimizationLevel > 0 && !code.RelaxedAliasing;
   facts.lto = code.PrepareForLTO || code.PrepareForThinLTO;
   facts.sanitized =
       language.Sanitize.hasOneOf(clang::SanitizerKind::Address | clang::SanitizerKind::Thread |
@@ -68,6 +76,7 @@ UnitFacts facts_of(clang::CompilerInstance& compiler) {
   facts.precompiled = frontend.ProgramAction == clang::frontend::GeneratePCH ||
                       frontend.ProgramAction == clang::frontend::GenerateModule ||
                       frontend.ProgramAction == clang::frontend::GenerateModuleInterface;
+  facts.dependencies = compiler.getDependencyOutputOpts();
   facts.dialect.cxx = language.CPlusPlus;
   facts.dialect.exceptions = language.CXXExceptions;
   return facts;
@@ -206,11 +215,13 @@ public:
     if (files_.empty()) return 0;
     if (report_text_errors()) return 1;
     refuse_what_is_not_done();
+    if (facts_.preprocesses) add_hash_of_regions();
     if (!facts_.makes_object) return 0;
     files_.set_dialect(facts_.dialect);
     ObjectFile program(facts_.output);
     TemporaryFile debug_object;
     if (!compile_debug_code(program, debug_object.path())) return 1;
+    add_dependencies(facts_.dependencies, dependencies_->getDependencies());
     return describe(program, debug_object);
   }
 
@@ -234,8 +245,24 @@ private:
 
   bool compile_program() {
     FrontendRun run = frontend_run(ViewKind::kStripped);
-    run.configure = [this](clang::CompilerInstance& compiler) { facts_ = facts_of(compiler); };
+    run.configure = [this](clang::CompilerInstance& compiler) {
+      facts_ = facts_of(compiler);
+      map_messages(compiler, files_);
+    };
     return run_frontend(run);
+  }
+
+  // Whoever keeps results by preprocessed text must not take one of other debug code.
+  void add_hash_of_regions() const {
+    std::string text;
+    for (const extractor::RegionFile& file : files_.files())
+      if (file.text != file.stripped) text += file.text;
+    if (text.empty()) return;
+    std::string line = fmt::format("/* debug regions {:016x} */\n", llvm::xxh3_64bits(text));
+    if (facts_.output.empty() || facts_.output == "-")
+      llvm::outs() << line;
+    else
+      std::ofstream(facts_.output, std::ios::app) << line;
   }
 
   bool report_text_errors() const {
@@ -315,6 +342,8 @@ private:
     run.arguments = arguments;
     run.configure = [&](clang::CompilerInstance& compiler) {
       make_quiet(compiler, output);
+      dependencies_ = std::make_shared<DebugDependencies>(facts_.dependencies.IncludeSystemHeaders != 0);
+      compiler.addDependencyCollector(dependencies_);
       if (unknown) compiler.getDiagnostics().setClient(unknown, /*ShouldOwnClient=*/false);
       auto& code = compiler.getCodeGenOpts();
       auto& language = compiler.getLangOpts();
@@ -324,12 +353,16 @@ private:
       language.PICLevel = 2;
       language.PIE = 0;
       language.Sanitize.clear();
+      // Without optimisation the front end tells types of accesses for the type sanitizer alone; its pass is
+      // not wanted.
+      if (facts_.typed) language.Sanitize.set(clang::SanitizerKind::Type, true);
       code.setProfileInstr(llvm::driver::ProfileInstrKind::ProfileNone);
       code.CoverageMapping = 0;
       code.CoverageNotesFile.clear();
       code.CoverageDataFile.clear();
       code.FunctionSections = 0;
       code.PassBuilderCallbacks.push_back([&](llvm::PassBuilder& builder) {
+        language.Sanitize.clear();
         builder.registerPipelineStartEPCallback(
             [&](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
               passes.addPass(ModulePass([&](llvm::Module& module) {
@@ -391,6 +424,7 @@ private:
   RegionFiles files_;
   UnitFacts facts_;
   extractor::Extraction extraction_;
+  std::shared_ptr<DebugDependencies> dependencies_;
 };
 
 } // namespace

@@ -9,6 +9,7 @@
 #include "llvm-passes/extractor/markers.h"
 #include "rdbtool/base/error.h"
 
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -64,6 +65,7 @@ public:
     bind_guest_calls();
     keep_roots();
     keep_constructors();
+    refuse_writing_copies();
     drop_the_rest();
     for (GlobalValue* global : slotted_)
       make_slot(*global);
@@ -133,12 +135,85 @@ private:
             constructors.push_back(&function);
             break;
           }
+    auto first = functions_of_list("llvm.global_ctors");
+    auto last = functions_of_list("llvm.global_dtors");
     for (const char* list : {"llvm.global_ctors", "llvm.global_dtors", "llvm.used", "llvm.compiler.used"})
       if (GlobalVariable* variable = module_.getNamedGlobal(list)) variable->eraseFromParent();
     for (Function* function : constructors) {
       keep(function);
       appendToGlobalCtors(module_, function, 65535);
     }
+    for (auto [function, priority] : first)
+      appendToGlobalCtors(module_, function, priority);
+    for (auto [function, priority] : last)
+      appendToGlobalDtors(module_, function, priority);
+  }
+
+  // Debug-only functions with __attribute__((constructor)) or ((destructor)), and their priority.
+  std::vector<std::pair<Function*, int>> functions_of_list(const char* name) {
+    std::vector<std::pair<Function*, int>> result;
+    GlobalVariable* list = module_.getNamedGlobal(name);
+    auto* entries = list ? dyn_cast<ConstantArray>(list->getInitializer()) : nullptr;
+    if (!entries) return result;
+    for (const Use& element : entries->operands()) {
+      auto* entry = dyn_cast<ConstantStruct>(element.get());
+      auto* function = entry ? dyn_cast<Function>(entry->getOperand(1)->stripPointerCasts()) : nullptr;
+      if (!function || !(debug_only_.contains(function) || has_debug_name(function->getName()))) continue;
+      keep(function);
+      result.emplace_back(function,
+                          static_cast<int>(cast<ConstantInt>(entry->getOperand(0))->getZExtValue()));
+    }
+    return result;
+  }
+
+  static bool is_list(const GlobalValue& global) {
+    return global.getName() == "llvm.global_ctors" || global.getName() == "llvm.global_dtors";
+  }
+
+  // A copy of a static function runs as debug code, and what that writes is not undone.
+  void refuse_writing_copies() {
+    for (GlobalValue* global : kept_) {
+      auto* copy = dyn_cast<Function>(global);
+      if (!copy || !copy->hasLocalLinkage() || debug_only_.contains(copy) || has_debug_name(copy->getName()))
+        continue;
+      const GlobalVariable* written = written_variable(*copy);
+      if (!written) continue;
+      for (DebugFunction& debug : extraction_.functions)
+        if (Function* code = module_.getFunction(debug.symbol); code && reaches(*code, *copy))
+          debug.unavailable =
+              fmt::format("it calls the static function '{}', which writes to '{}'; optimised code may not "
+                          "have that function as it is written",
+                          copy->getName().str(), written->getName().str());
+    }
+  }
+
+  // A variable of the program that the function writes to by name.
+  const GlobalVariable* written_variable(Function& function) const {
+    for (Instruction& instruction : instructions(function)) {
+      const Value* address = nullptr;
+      if (auto* store = dyn_cast<StoreInst>(&instruction)) address = store->getPointerOperand();
+      if (auto* memory = dyn_cast<MemIntrinsic>(&instruction)) address = memory->getRawDest();
+      if (auto* update = dyn_cast<AtomicRMWInst>(&instruction)) address = update->getPointerOperand();
+      if (auto* update = dyn_cast<AtomicCmpXchgInst>(&instruction)) address = update->getPointerOperand();
+      auto* variable = address ? dyn_cast<GlobalVariable>(getUnderlyingObject(address)) : nullptr;
+      if (variable && slotted_.contains(const_cast<GlobalVariable*>(variable))) return variable;
+    }
+    return nullptr;
+  }
+
+  bool reaches(Function& from, Function& to) const {
+    std::set<GlobalValue*> seen;
+    std::vector<GlobalValue*> work{&from};
+    while (!work.empty()) {
+      GlobalValue* next = work.back();
+      work.pop_back();
+      if (!seen.insert(next).second || !kept_.contains(next)) continue;
+      if (next == &to) return true;
+      if (auto* function = dyn_cast<Function>(next))
+        for (GlobalValue* used : globals_of(*function))
+          work.push_back(used);
+    }
+    return false;
   }
 
   enum class Fate { kKeep, kSlot, kDirect };
@@ -248,8 +323,7 @@ private:
       function.setComdat(nullptr);
     }
     for (GlobalVariable& variable : module_.globals()) {
-      if (kept_.contains(&variable) || variable.isDeclaration() || variable.getName() == "llvm.global_ctors")
-        continue;
+      if (kept_.contains(&variable) || variable.isDeclaration() || is_list(variable)) continue;
       if (variable.hasLocalLinkage()) internal_.insert(&variable);
       // A variable that every unit may have a copy of: the program's if it has one, else this.
       if (slotted_.contains(&variable) && (variable.hasLinkOnceLinkage() || variable.hasWeakLinkage()) &&
@@ -334,8 +408,7 @@ private:
     bool changed = true;
     auto is_dead = [&](GlobalValue& global) {
       global.removeDeadConstantUsers();
-      return global.use_empty() && !kept_.contains(&global) && !weak_.contains(&global) &&
-             global.getName() != "llvm.global_ctors";
+      return global.use_empty() && !kept_.contains(&global) && !weak_.contains(&global) && !is_list(global);
     };
     while (changed) {
       changed = false;

@@ -6,8 +6,9 @@
 #include "llvm-passes/extractor/outline.h"
 
 #include "llvm-passes/extractor/declarations.h"
+#include "llvm-passes/extractor/formats.h"
 #include "llvm-passes/extractor/markers.h"
-#include "llvm-passes/link/private_names.h"
+#include "llvm-passes/extractor/reads.h"
 
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/IRBuilder.h"
@@ -22,7 +23,6 @@
 #include <fmt/format.h>
 #include <map>
 #include <optional>
-#include <tuple>
 
 namespace rdb::extractor {
 
@@ -309,14 +309,12 @@ private:
 
   // Which arguments are followed to other memory; what else the region may read.
   void note_dereferences() {
-    for (size_t i = 0; i < argument_values_.size(); ++i) {
-      Variable& variable = result_.variables[i];
-      unsigned depth = depth_of_reads(argument_values_[i], variable.own, variable.behind);
-      variable.dereferenced = depth > 0;
-      variable.deeply = depth > 1;
-    }
-    std::set<Function*> seen;
-    note_reads(*function_, seen);
+    std::set<Function*> code;
+    note_reads(*function_, code);
+    for (size_t i = 0; i < argument_values_.size(); ++i)
+      static_cast<Follow&>(result_.variables[i]) = follow_reads(*argument_values_[i], code);
+    for (GlobalVariable* global : globals_)
+      result_.globals_read[global->getName().str()] = follow_reads(*global, code);
   }
 
   // Memory that code reads by name, and calls into the program, from where anything may be read. What is
@@ -335,41 +333,8 @@ private:
       for (Value* operand : instruction.operands())
         if (auto* global = dyn_cast<GlobalVariable>(operand->stripInBoundsOffsets()))
           if (!global->isConstant() && !is_library(global->getName()) && !is_debug_only(*global))
-            result_.globals_read.insert(global->getName().str());
+            globals_.insert(global);
     }
-  }
-
-  // Of the C or C++ library: it reads what it is handed.
-  static bool is_library(StringRef name) {
-    for (StringRef prefix :
-         {"_ZNSt", "_ZNKSt", "_ZSt", "_ZNSo", "_ZNSi", "_ZNKSo", "_ZNSs", "_ZdlPv", "_Znwm", "_Znam",
-          "_ZdaPv", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx", "__cxa_", "__gxx", "_Unwind", "__clang_call"})
-      if (name.starts_with(prefix)) return true;
-    for (std::string_view own : link::kPrivateNames)
-      if (name == StringRef(own)) return true;
-    return name.starts_with("__rdb_show_");
-  }
-
-  // How far <rdb/show.h> follows what it is handed the address of: the type's text says so.
-  static std::optional<unsigned> depth_of_show(const CallBase& call) {
-    const Function* callee = call.getCalledFunction();
-    if (!callee || !callee->getName().starts_with("__rdb_show_")) return std::nullopt;
-    if (callee->getName() == "__rdb_show_readable") return 0;
-    const auto* text = dyn_cast<GlobalVariable>(call.getArgOperand(0)->stripPointerCasts());
-    const auto* bytes =
-        text && text->hasInitializer() ? dyn_cast<ConstantDataArray>(text->getInitializer()) : nullptr;
-    if (!bytes || !bytes->isString() || bytes->getNumElements() == 0) return std::nullopt;
-    return bytes->getAsString()[0] - '0';
-  }
-
-  // Of the C library: it reads the bytes that a pointer leads to and follows none of them.
-  static bool reads_bytes(StringRef name) {
-    for (StringRef prefix : {"str", "mem", "wcs"})
-      if (name.starts_with(prefix) && is_library(name)) return true;
-    for (StringRef own : {"printf", "fprintf", "dprintf", "snprintf", "sprintf", "puts", "fputs", "fwrite",
-                          "write", "putchar", "atoi", "atol", "atof"})
-      if (name == own) return true;
-    return false;
   }
 
   bool is_debug_only(GlobalVariable& variable) {
@@ -380,82 +345,6 @@ private:
       if (auto* entry = dyn_cast<ConstantStruct>(element.get()); entry && entry->getOperand(0) == &variable)
         return true;
     return false;
-  }
-
-  // How far is memory read from this variable on: 0 only itself, 1 what it points to, 2 further or unknown.
-  // And which bytes of it and of what it points to.
-  unsigned depth_of_reads(Value* variable, Reads& own, Reads& behind) const {
-    // A value and what it is: 0 the variable's address, 1 its content, 2 something behind that; and how many
-    // bytes further, if that is known.
-    struct Step {
-      Value* value;
-      unsigned level;
-      std::optional<int64_t> offset;
-      bool operator<(const Step& other) const {
-        return std::tie(value, level, offset) < std::tie(other.value, other.level, other.offset);
-      }
-    };
-    const DataLayout& layout = host_.getDataLayout();
-    std::vector<Step> work{{variable, 0, 0}};
-    std::set<Step> seen;
-    unsigned depth = 0;
-    auto note = [&](unsigned level, std::optional<int64_t> offset, TypeSize size) {
-      depth = std::max(depth, level);
-      if (level > 1) return;
-      Reads& reads = level == 0 ? own : behind;
-      if (offset && !size.isScalable())
-        reads.ranges.emplace_back(*offset, size.getFixedValue());
-      else
-        reads.everywhere = true;
-    };
-    while (!work.empty()) {
-      auto [value, level, offset] = work.back();
-      work.pop_back();
-      if (!seen.insert({value, level, offset}).second) continue;
-      for (User* user : value->users()) {
-        if (auto* step = dyn_cast<GetElementPtrInst>(user)) {
-          APInt further(layout.getIndexTypeSizeInBits(step->getType()), 0);
-          bool constant =
-              offset && step->getPointerOperand() == value && step->accumulateConstantOffset(layout, further);
-          work.push_back(
-              {step, level, constant ? std::optional(*offset + further.getSExtValue()) : std::nullopt});
-        } else if (isa<CastInst, PHINode, SelectInst, BinaryOperator>(user)) {
-          work.push_back({user, level, std::nullopt});
-        } else if (auto* load = dyn_cast<LoadInst>(user)) {
-          note(level, offset, layout.getTypeStoreSize(load->getType()));
-          if (load->getType()->isPointerTy() || load->getType()->isIntegerTy(64))
-            work.push_back({load, std::min(level + 1, 2U), 0});
-          else if (load->getType()->isAggregateType() || load->getType()->isVectorTy())
-            depth = 2;
-        } else if (auto* store = dyn_cast<StoreInst>(user)) {
-          // Kept in a variable of the region: follow that one.
-          if (level > 0 && store->getValueOperand() == value && value->getType()->isPointerTy()) {
-            own.everywhere = behind.everywhere = true;
-            work.push_back({store->getPointerOperand(), level - 1, std::nullopt});
-          } else if (store->getPointerOperand() == value) {
-            note(level, offset, layout.getTypeStoreSize(store->getValueOperand()->getType()));
-          } else if (level == 0) { // its address is kept
-            own.everywhere = true;
-            depth = 2;
-          }
-        } else if (auto* call = dyn_cast<CallBase>(user)) {
-          if (level > 0 && !value->getType()->isPointerTy()) continue;
-          if (std::optional<unsigned> further = depth_of_show(*call)) {
-            own.everywhere |= level == 0;
-            behind.everywhere |= level + *further > 0;
-            depth = std::max(depth, std::min(level + *further, 2U));
-            continue;
-          }
-          own.everywhere = behind.everywhere = true;
-          const Function* callee = call->getCalledFunction();
-          bool copies = isa<MemTransferInst>(call); // pointers too, and the copy may be followed
-          bool reads_only_that =
-              callee && !copies && (callee->isIntrinsic() || reads_bytes(callee->getName()));
-          depth = std::max(depth, reads_only_that ? std::max(level, 1U) : 2U);
-        }
-      }
-    }
-    return depth;
   }
 
   Function& host_;
@@ -471,7 +360,8 @@ private:
   std::map<Instruction*, Argument*> stand_ins_;
   std::map<Instruction*, Value*> resolved_;
   std::vector<Value*> argument_values_;
-  std::set<Instruction*> inside_; // of the host: the region's own instructions
+  std::set<GlobalVariable*> globals_; // of the program, that the region names
+  std::set<Instruction*> inside_;     // of the host: the region's own instructions
 };
 
 // Allocas of the host that hold debug variables used by more than one region.

@@ -24,14 +24,14 @@ def list_sites(source, options):
     return sites
 
 
-def choose(sites, count, seed):
-    """A fixed choice for a seed: at most one place a line, two a function."""
+def choose(sites, count, seed, most=2):
+    """A fixed choice for a seed: at most one place a line, and so many a function."""
     rng = random.Random(seed)
     sites = list(sites)
     rng.shuffle(sites)
     used, per_function, chosen = set(), collections.Counter(), []
     for line, function, variables in sites:
-        if line in used or per_function[function] >= 2 or len(chosen) == count:
+        if line in used or per_function[function] >= most or len(chosen) == count:
             continue
         used.add(line)
         per_function[function] += 1
@@ -57,12 +57,13 @@ def with_regions(text, chosen):
 
 
 class Result:
-    """How the regions of one compile fared, read from the descriptors."""
+    """How the regions of one compile fared, read from the descriptors. An argument counts once, whatever the number of
+    copies that inlining makes of its region: as the share of them in which it has its value."""
 
     def __init__(self, descriptors):
         self.status = collections.Counter()
         self.lost = collections.Counter()
-        self.available = 0
+        self.arguments = {}
         self.unavailable = collections.Counter()
         self.details = []
         self.regions = {}
@@ -77,12 +78,14 @@ class Result:
                     self.lost[words[6] + ": " + words[7]] += 1
                     self.details.append((int(words[4]), words[9], words[6] + ": " + words[7]))
             if words[0] == "argument":
+                copies = self.arguments.setdefault((words[1], words[3]), [0, 0])
+                copies[1] += 1
                 if "unavailable" in words[8:]:
                     reason = words[words.index("unavailable") + 1]
                     self.unavailable[reason] += 1
                     self.details.append((*self.regions[words[1]], words[4] + ": " + reason))
                 else:
-                    self.available += 1
+                    copies[0] += 1
 
     @property
     def counted(self):
@@ -95,14 +98,14 @@ class Result:
         return self.status["complete"] / self.counted if self.counted else 1.0
 
     @property
-    def available_share(self):
-        total = self.available + sum(self.unavailable.values())
-        return self.available / total if total else 1.0
+    def available(self):
+        """Of the arguments, how many have their value."""
+        return sum(there / all_of_it for there, all_of_it in self.arguments.values())
 
     def __str__(self):
         lines = ["regions: %s; %.1f %% placed" % (dict(self.status), 100 * self.placed),
-                 "arguments: %d available of %d: %.1f %%" % (
-                     self.available, self.available + sum(self.unavailable.values()), 100 * self.available_share)]
+                 "arguments: %.1f available of %d: %.1f %%" % (
+                     self.available, len(self.arguments), 100 * self.available / max(len(self.arguments), 1))]
         lines += ["%6d %s" % (n, reason) for reason, n in (self.lost + self.unavailable).most_common(20)]
         return "\n".join(lines)
 

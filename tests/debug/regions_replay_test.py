@@ -16,11 +16,14 @@ HEADER = os.path.join(SOURCE, "runtime-libs", "include")
 
 # Variables shared by regions cannot be plain code in braces; the order of threads is a run's own.
 NOT_COMPARED = {"recursion.c", "threads.c"}
+# To compile, that is: only with RDB_FULL=1.
+SLOW = {"modern.cc", "streams.cc"}
 
 
 def oracle(text):
-    """The program with its regions as plain code that prints to stderr, to tell their output from the program's."""
-    lines, inside = [], False
+    """The program with its regions as plain code that prints to stderr, to tell their output from the program's. A region
+    in a function that another region calls does not run: in a replay it belongs to the recorded run alone."""
+    lines, inside = ["static int rdb_oracle_nested;\n"], False
     for line in text.splitlines(keepends=True):
         word = line.strip()
         inside = inside or word.startswith("rdb_begin")
@@ -28,6 +31,10 @@ def oracle(text):
             line = re.sub(r"(std::|__builtin_)?printf\(", "fprintf(stderr, ", line).replace("std::cout", "std::cerr")
         if word.startswith("rdb_end"):
             inside = False
+        if word == "rdb_begin":
+            line += "if (!rdb_oracle_nested) { rdb_oracle_nested = 1;\n"
+        elif word == "rdb_end":
+            line = "rdb_oracle_nested = 0; }\n" + line
         lines.append(line)
     return "".join(lines)
 
@@ -63,6 +70,9 @@ class RegionsInReplay(CompilerTest):
 
 def add_tests():
     for name in sorted(os.listdir(PROGRAMS)):
+        if name in SLOW and os.environ.get("RDB_FULL") != "1":
+            continue
+
         def test(self, name=name):
             self.check(name)
         setattr(RegionsInReplay, "test_" + name.replace(".", "_"), test)

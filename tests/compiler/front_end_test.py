@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What users and build systems see of rdb-clang besides programs: messages with the right line, dependency files,
+preprocessed text, descriptors at each level of optimisation, and the ways to say that something is debug code."""
+import os
+import unittest
+
+from toolchain import BUILD, CLANG, RDB_CLANG, RDB_CLANGXX, CompilerTest, without_regions
+
+ORACLE = os.path.join(BUILD, "lib", "librdb_oracle.so")
+RDB = os.path.join(BUILD, "bin", "rdb")
+
+# A region at the very place of a variable that nobody needs, in a block that is never reached when optimised.
+LOST = """\
+#include <rdb/rdb.h>
+#include <stdio.h>
+static int never(int n) { return n > 5 && n < 5; }
+int f(int n) {
+  if (never(n)) {
+    rdb_begin
+      printf("%d\\n", n);
+    rdb_end
+    n += 7;
+  }
+  return n;
+}
+"""
+
+SUM = """\
+#include <rdb/rdb.h>
+#include <stdio.h>
+int total;
+__attribute__((noinline)) static int add(const int *values, int n) {
+  int sum = 0;
+  for (int i = 0; i < n; i++) {
+    sum = sum * 3 + values[i];
+    rdb_begin
+      printf("sum %d at %d\\n", sum, i);
+    rdb_end
+  }
+  total += sum;
+  return sum;
+}
+int main(int argc, char **argv) {
+  int values[4] = {3, 1, 4, argc};
+  return add(values, 3 + argc) == 102 + argc ? 0 : 1;
+}
+"""
+
+
+class FrontEnd(CompilerTest):
+    def records(self, bundle):
+        with open(os.path.join(self.dir, bundle, "descriptors")) as file:
+            return [line.rstrip("\n").split(" ") for line in file]
+
+    def debug_output(self):
+        return self.run_command(["/usr/bin/env", "LD_PRELOAD=" + ORACLE, "RDB_ORACLE_BUNDLE=prog.rdb", "./prog"]).stdout
+
+    def test_descriptors_at_each_level(self):
+        """The region has its place, and what a descriptor says of a value is true of the running program."""
+        self.write("sum.c", SUM)
+        for level in ("-O0", "-O1", "-O2", "-O3", "-Os", "-Oz", "-Og"):
+            with self.subTest(level=level):
+                self.run_command([RDB_CLANG, level, "sum.c", "-o", "prog"])
+                records = self.records("prog.rdb")
+                regions = [r for r in records if r[0] == "region"]
+                self.assertEqual([(r[4], r[5], r[6]) for r in regions], [("8", "10", "complete")])
+                locations = [r for r in records if r[0] == "location"]
+                self.assertGreaterEqual(len(locations), 1)
+                arguments = [r for r in records if r[0] == "argument"]
+                self.assertEqual(len(arguments), 2 * len(locations))
+                self.assertEqual({r[4] for r in arguments}, {'"sum"', '"i"'})
+                missing = [r for r in arguments if "unavailable" in r]
+                self.assertLessEqual(len(missing), 0 if level in ("-O0", "-O1", "-Og") else len(arguments) // 3, missing)
+                kinds = {r[11] for r in arguments if r not in missing}
+                self.assertTrue(kinds <= ({"stack"} if level == "-O0" else {"register", "value", "constant", "stack"}), kinds)
+                right = ["sum 3 at 0", "sum 10 at 1", "sum 34 at 2", "sum 103 at 3"]
+                shown = self.debug_output().splitlines()
+                self.assertEqual(shown, right if not missing else [line for line in right if line in shown])
+
+    def test_lost_regions(self):
+        self.write("lost.c", LOST)
+        done = self.run_command([RDB_CLANG, "-O2", "-c", "lost.c"])
+        self.assertRegex(done.stderr, r"^lost\.c:6:5: warning: this debug region has no place in 'f': .*\[-Wrdb-lost-region\]")
+        done = self.run_command([RDB_CLANG, "-O2", "--rdb-strict", "-c", "lost.c"], status=1)
+        self.assertRegex(done.stderr, r"^lost\.c:6:5: error: .*\[-Werror,-Wrdb-lost-region\]")
+        self.assertEqual(self.run_command([RDB_CLANG, "-O0", "--rdb-strict", "-c", "lost.c"]).stderr, "")
+
+    def test_messages_name_the_edited_line(self):
+        """Behind a region, inside one and in the program's own part."""
+        head = "#include <rdb/rdb.h>\n#include <stdio.h>\nint f(int n) {\n  rdb_begin\n    printf(\"%d\\n\", n);\n  rdb_end\n"
+        for text, line, words in ((head + "  return m;\n}\n", 7, "undeclared identifier 'm'"),
+                                  (head.replace(", n)", ", m)") + "  return n;\n}\n", 5, "undeclared identifier 'm'"),
+                                  (head + "  return n\n}\n", 7, "expected ';'")):
+            self.write("bad.c", text)
+            done = self.run_command([RDB_CLANG, "-c", "bad.c"], status=1)
+            errors = [l for l in done.stderr.splitlines() if ": error: " in l]
+            self.assertEqual(len(errors), 1, done.stderr)
+            self.assertTrue(errors[0].startswith("bad.c:%d:" % line), done.stderr)
+            self.assertIn(words, errors[0])
+        self.write("warn.c", head + "  int unused;\n  return n;\n}\n")
+        done = self.run_command([RDB_CLANG, "-Wall", "-c", "warn.c"])
+        self.assertEqual([l.split(" warning")[0] for l in done.stderr.splitlines() if " warning: " in l], ["warn.c:7:7:"])
+
+    def test_lines_of_the_program_are_those_before(self):
+        text = SUM.replace("  total += sum;\n", "  total += sum + 0 * __LINE__;\n  rdb_begin\n    puts(\"x\");\n  rdb_end\n"
+                           "  if (sum == 12345) printf(\"%d %s\\n\", __LINE__, __FILE__);\n")
+        self.write("lines.c", text)
+        self.run_command([RDB_CLANG, "-O1", "-g", "lines.c", "-o", "prog"])
+        found = self.read("prog")
+        self.write("lines.c", without_regions(text))
+        self.run_command([CLANG, "-O1", "-g", "lines.c", "-o", "prog"])
+        self.assertTrue(found == self.read("prog"), "the programs differ")
+
+    def test_dependency_files(self):
+        """They list what the program includes, and what only debug code does."""
+        self.write("own.h", "#define OWN 1\n")
+        self.write("debug.h", "#define EXTRA 2\n")
+        self.write("deps.c", '#include <rdb/rdb.h>\n#include "own.h"\nrdb_begin_globals\n#include "debug.h"\nrdb_end_globals\n'
+                   "int f(void) {\n  rdb_begin\n    __builtin_printf(\"%d\", EXTRA);\n  rdb_end\n  return OWN;\n}\n")
+        for flags in (["-MMD", "-MF", "deps.d"], ["-MD", "-MF", "deps.d", "-MT", "deps.o"], ["-MMD", "-MP", "-MF", "deps.d"]):
+            self.run_command([RDB_CLANG, "-O1", *flags, "-c", "deps.c", "-o", "deps.o"])
+            words = self.read("deps.d").decode().replace("\\\n", " ").split()
+            self.assertEqual(words[0], "deps.o:")
+            for name in ("deps.c", "own.h", "debug.h"):
+                self.assertIn(name, words, flags)
+
+    def test_preprocessed_text(self):
+        """It is the program's, with something that changes when a region does, so that caches of compilers notice."""
+        self.write("sum.c", SUM)
+        first = self.run_command([RDB_CLANG, "-E", "sum.c"]).stdout
+        self.assertNotIn('"sum %d at %d', first)
+        self.write("sum.c", SUM.replace("sum %d at", "Sum %d at"))
+        second = self.run_command([RDB_CLANG, "-E", "sum.c"]).stdout
+        self.assertNotEqual(first, second)
+        self.write("sum.c", SUM)
+        self.assertEqual(first, self.run_command([RDB_CLANG, "-E", "sum.c"]).stdout)
+
+    def test_names_and_attributes_of_debug_code(self):
+        """What begins with __rdb_ and what is annotated "rdb" is no part of the program, wherever it stands."""
+        text = ("#include <rdb/rdb.h>\n#include <stdio.h>\nrdb_begin_globals\n"
+                "static int __rdb_calls;\n"
+                "__attribute__((annotate(\"rdb\"))) static int noted(int n) { return n + ++__rdb_calls; }\n"
+                "rdb_end_globals\n"
+                "int main(int argc, char **argv) {\n  rdb_begin\n    printf(\"%d\\n\", noted(argc));\n"
+                "    printf(\"%d\\n\", noted(argc));\n  rdb_end\n  return argc - 1;\n}\n")
+        for level in ("-O0", "-O2"):
+            self.write("names.c", text)
+            self.run_command([RDB_CLANG, level, "names.c", "-o", "prog"])
+            found = self.read("prog")
+            self.assertEqual(self.debug_output(), "2\n3\n")
+            self.write("names.c", without_regions(text))
+            self.run_command([CLANG, level, "names.c", "-o", "prog"])
+            self.assertTrue(found == self.read("prog"), "the programs differ")
+
+    def test_debug_sources(self):
+        """A file of debug code alone, given at the link; functions of it that run before and after all."""
+        text = ("#include <rdb/rdb.h>\n#include <stdio.h>\nrdb_begin_globals\nint __rdb_next(int);\n"
+                "__attribute__((destructor)) static void at_end(void) { puts(\"end\"); }\nrdb_end_globals\n"
+                "int main(int argc, char **argv) {\n  rdb_begin\n    printf(\"next %d\\n\", __rdb_next(argc));\n  rdb_end\n"
+                "  return argc - 1;\n}\n")
+        self.write("more.c", "#include <stdio.h>\nstatic int base;\n__attribute__((constructor)) static void begin(void) { "
+                   "base = 40; puts(\"begin\"); }\nint __rdb_next(int n) { return base + n; }\n")
+        for step in (["main.c", "-o", "prog"], ["main.o", "-o", "prog"]):
+            self.write("main.c", text)
+            if step[0] == "main.o":
+                self.run_command([RDB_CLANG, "-O1", "-c", "main.c", "--rdb-debug-source=more.c"])
+            self.run_command([RDB_CLANG, "-O1", "--rdb-debug-source=more.c", *step])
+            found = self.read("prog")
+            self.assertEqual(self.debug_output(), "begin\nnext 41\nend\n")
+            self.assertIn("__rdb_next", self.run_command([RDB, "inspect", "prog.rdb"]).stdout)
+            self.write("main.c", without_regions(text))
+            self.run_command([CLANG, "-O1", "main.c", "-o", "prog"])
+            self.assertTrue(found == self.read("prog"), "the programs differ")
+        self.write("more.c", "int __rdb_next(int n) { return missing + n; }\n")
+        self.write("main.c", text)
+        done = self.run_command([RDB_CLANG, "--rdb-debug-source=more.c", "main.c", "-o", "prog"], status=1)
+        self.assertIn("more.c:1:32: error: use of undeclared identifier 'missing'", done.stderr)
+
+    def test_static_functions_that_write(self):
+        """Optimised code may not have a static function as it is written; a copy must not write to the program."""
+        self.write("static.c", "#include <rdb/rdb.h>\n#include <stdio.h>\nint lookups;\n"
+                   "static int find(int n) { lookups++; return n * 3; }\n"
+                   "int main(int argc, char **argv) {\n  rdb_begin\n    printf(\"%d\\n\", find(argc));\n  rdb_end\n"
+                   "  return find(argc) - 3;\n}\n")
+        done = self.run_command([RDB_CLANG, "-O2", "static.c", "-o", "prog"])
+        self.assertRegex(done.stderr, r"static\.c:6:3: warning: .*'find', which writes to 'lookups'")
+        self.assertEqual(self.run_command([RDB_CLANG, "-O0", "static.c", "-o", "prog"]).stderr, "")
+
+    def test_cxx_names(self):
+        self.write("names.cc", "#include <rdb/rdb.h>\n#include <cstdio>\nrdb_begin_globals\n#include <vector>\n"
+                   "namespace __rdb_tools { std::vector<int> seen; }\nrdb_end_globals\n"
+                   "int main(int argc, char **argv) {\n  rdb_begin\n    __rdb_tools::seen.push_back(argc);\n"
+                   "    std::printf(\"%zu\\n\", __rdb_tools::seen.size());\n  rdb_end\n  return argc - 1;\n}\n")
+        self.run_command([RDB_CLANGXX, "-O1", "names.cc", "-o", "prog"])
+        self.assertEqual(self.debug_output(), "1\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
