@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/guest/proc_identity.h"
 
+#include "rdbtool/guest/self.h"
+
 #include <cstdlib>
 #include <elf.h>
 #include <fmt/format.h>
@@ -62,6 +64,7 @@ void show_in_proc(const StackImage& stack) {
   map.auxv = reinterpret_cast<__u64*>(stack.auxv);
   map.auxv_size = static_cast<uint32_t>(stack.auxv_size);
   map.exe_fd = UINT32_MAX;
+  self(); // read rdb's own command before it cannot be read any more
   // A kernel that refuses shows rdb's own, which does no harm.
   prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof map, 0);
 }
