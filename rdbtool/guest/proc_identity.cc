@@ -46,6 +46,7 @@ bool same_file(const struct stat& a, const struct stat& b) {
 } // namespace
 
 void show_in_proc(const StackImage& stack) {
+  self(); // reads rdb's own command, which cannot be read any more after this
   std::vector<uint64_t> fields = stat_fields();
   constexpr size_t kFields = 52;
   if (fields.size() < kFields) return;
@@ -55,7 +56,7 @@ void show_in_proc(const StackImage& stack) {
   map.start_data = fields[45];
   map.end_data = fields[46];
   map.start_brk = fields[47];
-  map.brk = reinterpret_cast<uint64_t>(sbrk(0));
+  map.brk = reinterpret_cast<uint64_t>(sbrk(0)); // nothing is allocated from here on
   map.start_stack = fields[28];
   map.arg_start = stack.arguments;
   map.arg_end = stack.arguments_end;
@@ -64,7 +65,6 @@ void show_in_proc(const StackImage& stack) {
   map.auxv = reinterpret_cast<__u64*>(stack.auxv);
   map.auxv_size = static_cast<uint32_t>(stack.auxv_size);
   map.exe_fd = UINT32_MAX;
-  self(); // read rdb's own command before it cannot be read any more
   // A kernel that refuses shows rdb's own, which does no harm.
   prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof map, 0);
 }
