@@ -132,7 +132,8 @@ Finding hardware_watchpoints() {
     return {Verdict::good, "watchpoints",
             "by the engine; the kernel grants no hardware breakpoints, none are needed"};
   close(fd);
-  return {Verdict::good, "watchpoints", "by the engine; few small ranges by hardware breakpoints, which the kernel grants"};
+  return {Verdict::good, "watchpoints",
+          "by the engine; few small ranges by hardware breakpoints, which the kernel grants"};
 }
 
 Finding gdb() {

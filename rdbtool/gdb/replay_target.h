@@ -85,7 +85,7 @@ private:
   std::vector<ThreadId> threads_; // of this position; empty: not asked for yet
   Position shown_until_;
   Bytes auxv_;
-  GuestAddr stack_; // the first address of it that was used
+  GuestAddr stack_;                               // the first address of it that was used
   std::map<std::string, trace::ContentId> files_; // by the path they were mapped under
 };
 
