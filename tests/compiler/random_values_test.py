@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Debug regions at random statements of programs that run, a fixed choice for a seed: what they print in a replay is what
 printf prints there that is compiled into the program. Without optimisation all of it, in order; with it a region may be
-missing or be left out now and then, but never print anything else. Its argument is the corpus: projects (the calculator of
-demo-bugs and rdb's own reader of descriptors) or sqlite (SQLite's amalgamation)."""
+missing or be left out now and then, but never print anything else. The programs: the calculator of demo-bugs, and rdb's own
+reader of descriptors."""
 import collections
 import os
 import re
-import sys
 import unittest
 
 from toolchain import BUILD, CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest
 import random_sites
-import sqlite_source
 
 RDB = os.path.join(BUILD, "bin", "rdb")
-CORPUS = sys.argv.pop(1) if len(sys.argv) > 1 else "projects"
 # A variable that is not set yet has the same value in both.
 FLAGS = ["-w", "-ftrivial-auto-var-init=zero"]
 
@@ -28,26 +25,6 @@ int main(int, char** argv) {
   rdb::descriptors::Descriptors all = rdb::descriptors::read(text, argv[1]);
   std::puts(rdb::descriptors::inspection(all).c_str());
   return rdb::descriptors::write(all) != text;
-}
-"""
-QUERIES = r"""#include "sqlite3.h"
-#include <stdio.h>
-static int row(void *data, int count, char **values, char **names) {
-  for (int i = 0; i < count; i++) printf("%s|", values[i] ? values[i] : "null");
-  printf("\n");
-  return 0;
-}
-int main(void) {
-  sqlite3 *db;
-  sqlite3_open(":memory:", &db);
-  const char *queries[] = {"create table t(a integer primary key, b text, c real)", "insert into t(b, c) values('x', 1.5), ('yy', 2), ('zzz', -3)",
-      "create index i on t(b)", "with recursive r(n) as (select 1 union all select n + 1 from r where n < 60) insert into t(b, c) select 'n' || n, n * 1.25 from r",
-      "select count(*), sum(c), group_concat(b) from t where b like 'n1%' or c < 0",
-      "select one.b, two.b from t one join t two on one.a = two.a + 1 where one.c > 50 order by two.b desc limit 5", "update t set c = c * 2 where a % 7 = 0",
-      "delete from t where b between 'n2' and 'n3'", "select a, b, c from t order by c limit 4",
-      "select json_extract('{\"a\":[1,2,3]}', '$.a[1]'), date('2020-01-01', '+1 day'), printf('%08.3f', 3.14159)", "pragma integrity_check"};
-  for (unsigned i = 0; i < sizeof queries / sizeof *queries; i++) sqlite3_exec(db, queries[i], row, 0, 0);
-  return sqlite3_close(db);
 }
 """
 
@@ -109,7 +86,6 @@ class RandomValues(CompilerTest):
         if level == "-O0":
             self.assertEqual(shown, expected, f"{name} {level}\n{chosen}\n{replayed.stderr}")
 
-    @unittest.skipUnless(CORPUS == "projects", "another corpus")
     def test_a_calculator(self):
         folder = os.path.join(SOURCE, "demo-bugs", "calc")
         files = [os.path.join(folder, name) for name in ("translate.c", "machine.c", "number.c", "main.c")]
@@ -119,7 +95,6 @@ class RandomValues(CompilerTest):
                     others = [other for other in files if other != source]
                     self.check(source, others, [os.path.join(folder, "powers.calc")], level, 60, 1, ["-I" + folder])
 
-    @unittest.skipUnless(CORPUS == "projects", "another corpus")
     def test_a_reader_of_descriptors(self):
         folder = os.path.join(SOURCE, "descriptors")
         self.write("reader.cc", READER)
@@ -135,15 +110,6 @@ class RandomValues(CompilerTest):
                 others = [other for other in objects if other != name + ".o"] + ["reader.o"]
                 self.check(os.path.join(folder, name + ".cc"), others, ["small.rdb/descriptors"], level, 60, 1,
                            ["-std=c++20", "-I" + SOURCE])
-
-    @unittest.skipUnless(CORPUS == "sqlite", "another corpus")
-    def test_sqlite(self):
-        source = sqlite_source.path()
-        self.write("queries.c", QUERIES)
-        self.run_command([CLANG, "-w", "-I" + os.path.dirname(source), "-c", "queries.c"])
-        for level, seed in (("-O0", 1), ("-O1", 2), ("-O2", 3)):
-            with self.subTest(level=level):
-                self.check(source, ["queries.o"], [], level, 300, seed, ["-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION"])
 
 
 if __name__ == "__main__":
