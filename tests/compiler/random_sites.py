@@ -43,17 +43,22 @@ def choose(sites, count, seed, most=2):
     return sorted(chosen)
 
 
-def with_regions(text, chosen):
-    """The text with a region behind each chosen line."""
-    after = {line: prints for line, _, prints in chosen}
-    out = ["#include <rdb/rdb.h>\n"]
+def with_prints(text, chosen, before="{ ", after=" }"):
+    """The text with a print of the variables behind each chosen line."""
+    prints = {line: values for line, _, values in chosen}
+    out = []
     for number, line in enumerate(text.splitlines(keepends=True), 1):
         out.append(line)
-        if number in after:
-            forms = " ".join(form for form, _ in after[number])
-            values = ", ".join(expression for _, expression in after[number])
-            out.append('rdb_begin\n  __builtin_printf("%d: %s\\n", %s);\nrdb_end\n' % (number, forms, values))
+        if number in prints:
+            forms = " ".join(form for form, _ in prints[number])
+            values = ", ".join(expression for _, expression in prints[number])
+            out.append('%s__builtin_printf("%d: %s\\n", %s);%s\n' % (before, number, forms, values, after))
     return "".join(out)
+
+
+def with_regions(text, chosen):
+    """The same, with the prints in regions."""
+    return "#include <rdb/rdb.h>\n" + with_prints(text, chosen, "rdb_begin\n  ", "\nrdb_end")
 
 
 class Result:

@@ -29,19 +29,6 @@ int main(int, char** argv) {
 """
 
 
-def with_prints(text, chosen):
-    """The text with what the regions print as code of the program."""
-    after = {line: prints for line, _, prints in chosen}
-    out = []
-    for number, line in enumerate(text.splitlines(keepends=True), 1):
-        out.append(line)
-        if number in after:
-            forms = " ".join(form for form, _ in after[number])
-            values = ", ".join(expression for _, expression in after[number])
-            out.append('{ __builtin_printf("%d: %s\\n", %s); }\n' % (number, forms, values))
-    return "".join(out)
-
-
 def by_site(output):
     """What each of the prints said, in order."""
     found = collections.defaultdict(list)
@@ -68,7 +55,7 @@ class RandomValues(CompilerTest):
             text = file.read()
         name = os.path.basename(source)
         self.write(name, random_sites.with_regions(text, chosen))
-        self.write("plain_" + name, with_prints(text, chosen))
+        self.write("plain_" + name, random_sites.with_prints(text, chosen))
         libraries = ["-lm", "-lfmt"]
         self.run_command([RDB_CLANGXX if cxx else RDB_CLANG, *flags, name, *others, "-o", "program", *libraries])
         self.run_command([CLANGXX if cxx else CLANG, *flags, "plain_" + name, *others, "-o", "plain", *libraries])
