@@ -4,6 +4,7 @@
 #include "rdbtool/cli/chunk_picture.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/trace_text.h"
+#include "rdbtool/trace/programs.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -67,7 +68,8 @@ void dump_files(const trace::TraceReader& trace) {
 }
 
 void draw_picture(const trace::TraceReader& trace, const Options& options) {
-  std::string text = chunk_picture(trace, process_named(trace, options.process), {options.from, options.to});
+  std::string text =
+      chunk_picture(trace, trace::program_named(trace, options.process), {options.from, options.to});
   std::FILE* file = std::fopen(options.picture.c_str(), "w");
   bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   if (file == nullptr || std::fclose(file) != 0 || !written)

@@ -97,7 +97,8 @@ Action setup_gdb(CLI::App& app) {
   app.add_option("TRACE", options->trace, "The recording: a directory, a name, or nothing for the latest");
   app.add_option("--at", options->at, "Begin at a time, NN% or end instead of at the start");
   app.add_option("-p,--process", options->process,
-                 "Debug this process of the recording instead of the first, by its name or pid in rdb ps");
+                 "Debug this program of the recording, as rdb ps names it, instead of the last one of the "
+                 "first process");
   app.add_option("-m,--module", options->modules,
                  "Bundle with debug regions (found by itself beside the program)")
       ->allow_extra_args(false);

@@ -23,7 +23,9 @@ Action setup_history(CLI::App& app) {
   app.add_option("TRACE", options->trace, "The recording: a directory, a name, or nothing for the latest");
   app.add_option("--at", options->at, "The place: file.c:LINE, or a function")->required();
   app.add_flag("--changes", options->changes, "Print a value only where it differs from the one before");
-  app.add_option("-p,--process", options->process, "Of this process of the recording instead of the first");
+  app.add_option(
+      "-p,--process", options->process,
+      "Of this program of the recording, as rdb ps names it, instead of the last one of the first process");
   app.footer("  rdb history total --at sum.c:12\n  rdb history 'list->size' --at list.c:40 --changes");
   return [options] {
     gdb::ReplayTarget target({options->trace, options->process, {}, {}});

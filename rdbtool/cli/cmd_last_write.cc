@@ -24,7 +24,9 @@ Action setup_last_write(CLI::App& app) {
   app.add_option("TRACE", options->trace, "The recording: a directory, a name, or nothing for the latest");
   app.add_option("--at", options->at,
                  "Before this time, NN%, or the last time that file.c:LINE was reached (the end)");
-  app.add_option("-p,--process", options->process, "Of this process of the recording instead of the first");
+  app.add_option(
+      "-p,--process", options->process,
+      "Of this program of the recording, as rdb ps names it, instead of the last one of the first process");
   app.footer("  rdb last-write counter\n  rdb last-write 'node->next' --at list.c:40\n"
              "  rdb last-write 0x7ffe1230 --at 1234567");
   return [options] {

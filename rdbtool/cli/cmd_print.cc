@@ -14,7 +14,7 @@
 #include "rdbtool/debug/program_file.h"
 #include "rdbtool/debug/source_checksum.h"
 #include "rdbtool/guest/self.h"
-#include "rdbtool/trace/reader.h"
+#include "rdbtool/trace/programs.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -127,7 +127,7 @@ public:
   explicit Print(const PrintOptions& options)
       : options_(options), wanted_(parse_words(options)), trace_(wanted_.trace) {
     if (trace_.processes().empty()) user_error("{}: holds no process", trace_.path());
-    process_ = process_named(trace_, options.process);
+    process_ = trace::program_named(trace_, options.process);
     files_ = recorded_files(trace_, process_);
   }
 
@@ -216,7 +216,7 @@ private:
     words.insert(words.end(), {"replay", "--quiet", "--no-report", "--prefix", "--retry-regions"});
     for (const std::string& bundle : bundles)
       words.insert(words.end(), {"-m", bundle});
-    if (!options_.process.empty()) words.insert(words.end(), {"-p", options_.process});
+    words.insert(words.end(), {"-p", process_.name});
     if (!options_.from.empty()) words.insert(words.end(), {"--from", options_.from});
     if (!options_.to.empty()) words.insert(words.end(), {"--until", options_.to});
     if (max_hits() != UINT64_MAX) words.insert(words.end(), {"--max-hits", std::to_string(max_hits())});
@@ -262,7 +262,7 @@ int run_print(const PrintOptions& options) {
   if (options.words.size() > 1) user_error("print: --list takes a trace and nothing else");
   trace::TraceReader trace(options.words.empty() ? "" : options.words[0]);
   if (trace.processes().empty()) user_error("{}: holds no process", trace.path());
-  return list_lines(trace, process_named(trace, options.process), debug::parse_range(options.list),
+  return list_lines(trace, trace::program_named(trace, options.process), debug::parse_range(options.list),
                     options.json  ? debug::HitStyle::json
                     : options.csv ? debug::HitStyle::csv
                                   : debug::HitStyle::plain);
@@ -282,7 +282,9 @@ Action setup_print(CLI::App& app) {
       "--list", options->list,
       "Show which lines of FILE:FIRST-LAST have code, how often each was reached, and which variables "
       "there are (needs -g)");
-  app.add_option("-p,--process", options->process, "Of this process of the recording instead of the first");
+  app.add_option(
+      "-p,--process", options->process,
+      "Of this program of the recording, as rdb ps names it, instead of the last one of the first process");
   app.add_option("--if", options->condition, "Print only where this is true");
   app.add_option("--code", options->code, "Run these statements instead of printing expressions");
   app.add_flag("--changes", options->changes, "Print only what differs from the time before");

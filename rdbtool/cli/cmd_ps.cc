@@ -4,7 +4,7 @@
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/trace_text.h"
 #include "rdbtool/guest/ending.h"
-#include "rdbtool/trace/process_exit.h"
+#include "rdbtool/trace/programs.h"
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@ namespace {
 using Row = std::array<std::string, 5>;
 
 std::string ending_of(const trace::TraceReader& trace, const trace::ProcessInfo& process) {
-  if (trace::goes_on(trace, process)) return "exec";
+  if (trace::next_program(trace, process) != nullptr) return "exec";
   auto exit = trace::exit_of(trace, process);
   if (!exit) return "cut off";
   using Kind = guest::Ending::Kind;
@@ -29,10 +29,7 @@ int list(const std::string& name) {
   trace::TraceReader trace(name);
   std::vector<Row> rows = {{"PID", "PPID", "LENGTH", "ENDED", "PROGRAM"}};
   for (const trace::ProcessInfo& process : trace.processes()) {
-    trace::InputReader inputs = trace.inputs(process);
-    uint64_t begin = process.origin == trace::ProcessOrigin::kForked ? process.parent_time.value : 0;
-    uint64_t end = std::max(inputs.last_time().value, begin);
-    rows.push_back({process.name, std::to_string(process.parent_pid), count_text(end - begin),
+    rows.push_back({process.name, std::to_string(process.parent_pid), count_text(length_of(trace, process)),
                     ending_of(trace, process), shell_text(process.program)});
   }
   std::array<size_t, 5> widths = {};
@@ -50,8 +47,9 @@ int list(const std::string& name) {
 Action setup_ps(CLI::App& app) {
   auto trace = std::make_shared<std::string>();
   app.add_option("TRACE", *trace, "The recording: a directory, a name, or nothing for the latest");
-  app.footer(
-      "PID.2 is the second program of that process, by execve. 'rdb replay -p PID' plays one of them.");
+  app.footer("PID.2 is the second program of that process, by execve. 'rdb replay -p PID' plays one of them, "
+             "'rdb replay' "
+             "all of the first process.");
   return [trace] { return list(*trace); };
 }
 

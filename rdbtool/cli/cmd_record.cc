@@ -3,6 +3,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/guest_command.h"
+#include "rdbtool/cli/trace_text.h"
 #include "rdbtool/cli/turn_command.h"
 
 #include "rdbtool/cli/until_fail.h"
@@ -28,11 +29,6 @@ struct RecordOptions {
   UntilFail until_fail;
 };
 
-std::string size_text(uint64_t bytes) {
-  if (bytes < 1u << 20) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
-}
-
 int run_record(const record::SessionOptions& session, const UntilFail& until_fail, bool quiet) {
   record::SessionResult result;
   if (until_fail.wanted) {
@@ -43,9 +39,11 @@ int run_record(const record::SessionOptions& session, const UntilFail& until_fai
     result = record::record(session);
   }
   if (!quiet) {
-    fmt::print(stderr, "rdb: recorded {} instructions, {}, {} in {} (it may hold secrets)\n",
-               result.instructions, guest::describe(result.ending),
-               size_text(trace::directory_size(result.trace)), result.trace);
+    trace::TraceReader trace(result.trace);
+    size_t programs = trace.processes().size();
+    fmt::print(stderr, "rdb: recorded {} instructions{}, {}, {} in {} (it may hold secrets)\n",
+               length_of(trace), programs > 1 ? fmt::format(" of {} programs", programs) : "",
+               guest::describe(result.ending), bytes_text(trace::directory_size(result.trace)), result.trace);
   }
   if (!result.complete) {
     fmt::print(stderr, "rdb: the recording ended early: {}; what was recorded before can be replayed\n",

@@ -3,14 +3,14 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/cli/bundles.h"
 #include "rdbtool/cli/command.h"
-#include "rdbtool/cli/trace_text.h"
+#include "rdbtool/cli/play_in_turn.h"
 #include "rdbtool/debug/event_api.h"
 #include "rdbtool/debug/event_trace.h"
 #include "rdbtool/debug/regions.h"
 #include "rdbtool/guest/ending.h"
 #include "rdbtool/replay/backtrace.h"
 #include "rdbtool/replay/replayer.h"
-#include "rdbtool/trace/reader.h"
+#include "rdbtool/trace/programs.h"
 
 #include <chrono>
 #include <cstdio>
@@ -120,19 +120,16 @@ void print_stats(const debug::Regions& regions, double ns_per_tick) {
                           : 0.0);
 }
 
-int run_replay(const ReplayOptions& options) {
-  trace::TraceReader trace(options.trace);
-  trace::check_cpu(trace.metadata().cpu, trace::CpuInfo::of_this_machine(), trace.path());
-  if (trace.processes().empty()) user_error("{}: holds no process", trace.path());
+int play(const ReplayOptions& options, const trace::TraceReader& trace, const trace::ProcessInfo& program,
+         const Complain& complain) {
   Terminal terminal;
   debug::RegionRunner runner(options.runner);
   debug::Regions regions(options.regions, runner);
-  Bundles bundles = choose_bundles(options.modules, options.no_module ? "" : trace.metadata().program);
+  Bundles bundles = choose_bundles(options.modules, options.no_module ? "" : program.program);
   bool has_bundle = !bundles.empty();
   for (auto& bundle : bundles)
     regions.add(std::move(bundle));
-  replay::Replayer replayer(trace, process_named(trace, options.process),
-                            options.quiet ? nullptr : &terminal);
+  replay::Replayer replayer(trace, program, options.quiet ? nullptr : &terminal);
   regions.check_selection();
   if (has_bundle) replayer.add_observer(regions);
   debug::Events events;
@@ -155,26 +152,38 @@ int run_replay(const ReplayOptions& options) {
   Clock clock;
   // Debug output would run into the line.
   bool progress = isatty(2) && !has_bundle && !options.events.any();
-  std::optional<guest::Ending> ending =
-      progress ? run_with_progress(replayer, options.to, trace.metadata().end.instructions, terminal)
-               : replayer.run(Time(options.to));
+  std::optional<guest::Ending> ending;
+  try {
+    ending = progress ? run_with_progress(replayer, options.to, last_time_of(trace, program).value, terminal)
+                      : replayer.run(Time(options.to));
+  } catch (const replay::Divergence& difference) {
+    throw Bug(difference.what());
+  }
   unmute.reset();
-  std::vector<std::string> unused = regions.unused();
+  Complaints complaints;
+  for (const std::string& path : regions.unused())
+    complaints.push_back(fmt::format("{} was not used: the recording has no such program or library", path));
   regions.unload();
-  for (const std::string& path : unused)
-    fmt::print(stderr, "rdb: {} was not used: the recording has no such program or library\n", path);
   for (const std::string& name : events.unmatched())
-    fmt::print(stderr, "rdb: nothing in the recording is called {}\n", name);
+    complaints.push_back(fmt::format("nothing in the recording is called {}", name));
+  complain(complaints);
   if (options.stats) print_stats(regions, clock.ns_per_tick());
   if (ending && ending->kind == guest::Ending::Kind::signalled && !options.no_report) {
     replay::Backtracer backtracer(replayer);
     backtracer.set_line_map(lines);
     fmt::print(stderr, "rdb: the program died of {} at time {}, thread {}\n{}", guest::describe(*ending),
                replayer.now().value, replayer.thread().value, replay::describe(backtracer.frames(64)));
+    std::string which =
+        &program == &trace::program_named(trace, "") ? "" : fmt::format(" -p {}", program.name);
     fmt::print(stderr,
-               "rdb: 'rdb gdb' looks around there and goes back, 'rdb replay --to TIME' stops earlier; "
-               "debug regions in its source run on the next replay\n");
+               "rdb: 'rdb gdb{0}' looks around there and goes back, 'rdb replay{0} --to TIME' stops earlier; "
+               "debug regions in its source run on the next replay\n",
+               which);
   }
+  const trace::ProcessInfo* next = next_program(trace, program);
+  if (ending && next != nullptr && !options.process.empty())
+    fmt::print(stderr, "rdb: at time {} it became another program by execve: 'rdb replay -p {}'\n",
+               replayer.now().value, next->name);
   if (ending) guest::end_as(*ending);
   if (replayer.now().value >= options.to) {
     fmt::print(stderr, "rdb: stopped at time {}, pc {:#x}\n", replayer.now().value, replayer.registers().rip);
@@ -187,13 +196,30 @@ int run_replay(const ReplayOptions& options) {
   return 0;
 }
 
+int run_replay(const ReplayOptions& options) {
+  trace::TraceReader trace(options.trace);
+  trace::check_cpu(trace.metadata().cpu, trace::CpuInfo::of_this_machine(), trace.path());
+  std::vector<const trace::ProcessInfo*> programs = first_process(trace);
+  // A time is one of a certain program.
+  bool timed = options.to != UINT64_MAX || options.regions.from != 0 || options.regions.to != UINT64_MAX;
+  if (!options.process.empty() || timed || programs.size() == 1)
+    return play(options, trace, program_named(trace, options.process), say_all);
+  play_in_turn(programs.size(), [&](size_t number, const Complain& complain) {
+    trace::TraceReader own(trace.path()); // with files of its own
+    ReplayOptions each = options;
+    each.runner.append = number > 0;
+    return play(each, own, program_named(own, programs[number]->name), complain);
+  });
+}
+
 } // namespace
 
 Action setup_replay(CLI::App& app) {
   auto options = std::make_shared<ReplayOptions>();
   app.add_option("TRACE", options->trace, "The recording: a directory, a name, or nothing for the latest");
-  app.add_option("-p,--process", options->process,
-                 "Which process, as rdb ps names it (the first if not given)");
+  app.add_option(
+      "-p,--process", options->process,
+      "Which program, as rdb ps names it (if not given: the first process, program after program)");
   app.add_option("--to", options->to, "Stop at this time (guest instructions since the start)");
   app.add_flag("-q,--quiet", options->quiet, "Do not show what the program wrote");
   app.add_option("-m,--module", options->modules,
@@ -234,11 +260,7 @@ Action setup_replay(CLI::App& app) {
     if (!options->protect.empty()) options->runner.protect = debug::protect_named(options->protect);
     if (!options->syscalls.empty())
       options->events.syscalls = options->syscalls == "true" ? "" : options->syscalls;
-    try {
-      return run_replay(*options);
-    } catch (const replay::Divergence& difference) {
-      throw Bug(difference.what());
-    }
+    return run_replay(*options);
   };
 }
 

@@ -3,6 +3,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/guest/syscalls/table.h"
+#include "rdbtool/trace/programs.h"
 #include "rdbtool/trace/trace_dir.h"
 
 #include <algorithm>
@@ -194,19 +195,16 @@ std::string state_text(const TraceReader& trace) {
   return RecorderLock::holder(trace.path()) != 0 ? "recording" : "killed";
 }
 
-uint64_t length_of(const TraceReader& trace) {
-  if (trace.metadata().state == TraceState::kFinished) return trace.metadata().end.instructions;
-  if (trace.processes().empty()) return 0;
-  const ProcessInfo& first = trace.processes().front();
-  return std::max(trace.inputs(first).last_time(), trace.chunks(first).last_time()).value;
+uint64_t length_of(const TraceReader& trace, const ProcessInfo& process) {
+  uint64_t begin = process.origin == ProcessOrigin::kForked ? process.parent_time.value : 0;
+  return std::max(last_time_of(trace, process).value, begin) - begin;
 }
 
-const ProcessInfo& process_named(const trace::TraceReader& trace, const std::string& name) {
-  if (trace.processes().empty()) user_error("{}: holds no process", trace.path());
-  if (name.empty()) return trace.processes().front();
+uint64_t length_of(const TraceReader& trace) {
+  uint64_t length = 0;
   for (const ProcessInfo& process : trace.processes())
-    if (process.name == name) return process;
-  user_error("{}: no process {} in it; rdb ps lists them", trace.path(), name);
+    length += length_of(trace, process);
+  return length;
 }
 
 } // namespace rdb::cli

@@ -20,11 +20,8 @@ std::string input_text(const trace::Input& input);
 // was.
 std::string state_text(const trace::TraceReader& trace);
 
-// Instructions of the first process: from the metadata, or from its logs if the recording was cut off.
+// Instructions that were executed in one program, or in all of them.
+uint64_t length_of(const trace::TraceReader& trace, const trace::ProcessInfo& process);
 uint64_t length_of(const trace::TraceReader& trace);
-
-// The process of this name or pid (the first program of it); the first one for an empty name. A UserError if
-// there is none.
-const trace::ProcessInfo& process_named(const trace::TraceReader& trace, const std::string& name);
 
 } // namespace rdb::cli

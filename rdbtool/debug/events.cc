@@ -102,7 +102,9 @@ bool Events::remove(Id id) {
 std::vector<std::string> Events::unmatched() const {
   std::vector<std::string> result;
   for (const auto& [id, registration] : registrations_)
-    if (!registration->pattern.empty() && !registration->matched) result.push_back(registration->pattern);
+    if (!registration->pattern.empty() && !registration->matched &&
+        std::ranges::find(result, registration->pattern) == result.end()) // of calls and returns
+      result.push_back(registration->pattern);
   return result;
 }
 

@@ -132,7 +132,8 @@ bool cpu_tells_use() {
 RegionRunner::RegionRunner(const RunnerOptions& options) : options_(options), has_x87_flag_(cpu_tells_use()) {
   int target = -1;
   if (!options.output.empty()) {
-    target = open(options.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    target = open(options.output.c_str(),
+                  O_WRONLY | O_CREAT | O_CLOEXEC | (options.append ? O_APPEND : O_TRUNC), 0666);
     if (target < 0) user_error("{}: {}", options.output, std::strerror(errno));
   }
   bool capture = options.prefix || options.timed;

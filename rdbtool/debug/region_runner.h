@@ -17,6 +17,7 @@ namespace rdb::debug {
 struct RunnerOptions {
   bool prefix = false; // time, thread, file:line before each line of debug output
   std::string output;  // a file for debug output instead of standard output
+  bool append = false; // to what that file holds
   bool timed = false;  // count ticks and lines
   Protect protect = Protect::off;
   double timeout = 10; // seconds until debug code is given up; 0: never

@@ -5,7 +5,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/gdb/recorded_files.h"
 #include "rdbtool/gdb/replay_agent.h"
-#include "rdbtool/trace/process_exit.h"
+#include "rdbtool/trace/programs.h"
 
 #include <algorithm>
 #include <climits>
@@ -18,26 +18,13 @@
 
 namespace rdb::gdb {
 
-namespace {
-
-const trace::ProcessInfo& choose_process(const trace::TraceReader& trace, const std::string& name) {
-  const auto& processes = trace.processes();
-  if (processes.empty()) user_error("{}: holds no process", trace.path());
-  if (name.empty()) return processes.front();
-  auto found = std::ranges::find(processes, name, &trace::ProcessInfo::name);
-  if (found == processes.end()) user_error("{}: holds no process {}; rdb ps lists them", trace.path(), name);
-  return *found;
-}
-
-} // namespace
-
 ReplayTarget::ReplayTarget(const ReplayTargetOptions& options)
-    : trace_(options.trace), process_(choose_process(trace_, options.process)),
+    : trace_(options.trace), process_(trace::program_named(trace_, options.process)),
       snapshots_(options.snapshots) {
   trace::check_cpu(trace_.metadata().cpu, trace::CpuInfo::of_this_machine(), trace_.path());
   for (const trace::MappedFile& file : trace_.metadata().files)
     files_[file.path] = file.content;
-  last_ = {std::max(trace_.inputs(process_).last_time(), trace_.chunks(process_).last_time()), UINT32_MAX};
+  last_ = {trace::last_time_of(trace_, process_), UINT32_MAX};
   start_first_process(options.observers);
   Advance nowhere;
   nowhere.limit = {Time(0), UINT32_MAX};
@@ -88,7 +75,7 @@ void ReplayTarget::start_first_process(const AddObservers& observers) {
     Message failed;
     try {
       trace::TraceReader trace(trace_path);
-      ReplayAgent agent(trace, choose_process(trace, name), observers);
+      ReplayAgent agent(trace, trace::program_named(trace, name), observers);
       agent.serve(ends[1]);
     } catch (const std::exception& error) {
       failed.put(std::string_view(error.what()));
@@ -102,7 +89,7 @@ void ReplayTarget::start_first_process(const AddObservers& observers) {
 }
 
 Ending ReplayTarget::ending() {
-  if (trace::goes_on(trace_, process_)) return {Ending::Kind::replaced, 0};
+  if (trace::next_program(trace_, process_) != nullptr) return {Ending::Kind::replaced, 0};
   auto exit = trace::exit_of(trace_, process_);
   if (!exit) return {};
   return {exit->by_signal ? Ending::Kind::signalled : Ending::Kind::exited, exit->status};

@@ -42,7 +42,7 @@ struct TraceEnd {
   EndKind kind = EndKind::kExited;
   int32_t status = 0;
   std::string reason;        // for people; empty when kind and status say it all
-  uint64_t instructions = 0; // of the first process
+  uint64_t instructions = 0; // of the first program
   uint64_t unix_ns = 0;      // when
 
   // "exit 0", "SIGSEGV", "disk full" ...: a few words for a table.

@@ -242,7 +242,7 @@ class ProcessTree(RecordingTestCase):
                 self.assertIn(f"= {generation - 1}", out[11])
         result = self.rdb("gdb", "-p", "nobody")
         self.assertEqual(result.status, 2, result)
-        self.assertIn("holds no process nobody; rdb ps lists them", result.err)
+        self.assertIn("no process nobody in it; rdb ps lists them", result.err)
 
 
 class ReplacedProgram(ServedTestCase):
@@ -252,12 +252,13 @@ class ReplacedProgram(ServedTestCase):
         self.rdb("record", "--", "/bin/sh", "-c", f"exec {harness.target('gdb_steps')}", status=7)
         names = [line.split()[0] for line in self.rdb("ps", status=0).out.splitlines()[1:]]
         self.assertEqual(names[1], names[0] + ".2")
-        out = self.answers("when-end", "continue")
+        out = self.answers("when-end", "continue", options=("-p", names[0]))
         self.assertIn("another program took its place; rdb ps lists it", out[0])
         self.assertIn("another program took its place; rdb ps lists it", out[1])
-        out = self.answers("break add", "continue", "when-end", options=("-p", names[1]))
-        self.assertIn("add (a=0, b=0)", out[1])
-        self.assertIn("exited with status 7", out[2])
+        for options in ((), ("-p", names[1])): # the last one if not said otherwise
+            out = self.answers("break add", "continue", "when-end", options=options)
+            self.assertIn("add (a=0, b=0)", out[1])
+            self.assertIn("exited with status 7", out[2])
 
 
 if __name__ == "__main__":

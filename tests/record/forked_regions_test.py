@@ -69,6 +69,16 @@ class ForkedRegions(harness.TestCase):
         self.assertIn("this region is not run any more", child.err)
         self.assertEqual(child.out, "written\n")
 
+    def test_programs_one_after_another(self):
+        self.rdb("record", "-o", "trace", "/bin/sh", "-c", "echo shell; exec ./tree", status=0)
+        replayed = self.rdb("replay", "--debug-output", "debug.txt", "-m", "tree.rdb", "trace", status=0)
+        self.assertEqual(replayed.out, "shell\n")
+        self.assertNotIn("was not used", replayed.err)
+        with open(self.path("debug.txt"), encoding="utf-8") as file:
+            self.assertIn("debug: parent, step 3, hit 3\n", file.read())
+        # The bundle is found by itself beside the program that it belongs to.
+        self.assertIn("debug: parent, step 3, hit 3\n", self.rdb("replay", "trace", status=0).out)
+
     def test_events_of_ancestors_are_not_shown(self):
         self.rdb("record", "-o", "trace", "./tree", status=0)
         child = self.rdb("replay", "--no-module", "--trace-syscalls=write,mmap,exit_group", "-p", self.child(), "trace",

@@ -100,7 +100,7 @@ class Info(TraceCase):
         out = self.rdb("info", status=0).out
         self.assertIn(path, out)
         self.assertIn("SIGSEGV", out)
-        self.assertIn("301000 instructions", out)
+        self.assertIn("301010 instructions", out)
         self.assertIn("forked by 4000 at 400", out)
 
     def test_json_holds_everything(self):
@@ -110,7 +110,7 @@ class Info(TraceCase):
         self.assertEqual(info["state"], "finished")
         self.assertEqual(info["end"]["kind"], "exited")
         self.assertEqual(info["end"]["status"], 3)
-        self.assertEqual(info["length"], 301000)
+        self.assertEqual(info["length"], 301010)
         self.assertEqual(info["command"], ["sample", "one two", {"hex": "fffe"}])
         self.assertEqual(info["layout_seed"], "000000000000002a")
         self.assertEqual([p["name"] for p in info["processes"]], ["4000", "4002"])
