@@ -6,6 +6,7 @@
 #include "rdbtool/trace/process_info.h"
 #include "rdbtool/trace/store.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace rdb::trace {
@@ -212,10 +213,11 @@ ProcessInfo process_info_from_json(std::string_view text, const std::string& nam
     info.name = name;
     info.number = json.at("number").get<uint64_t>();
     std::string origin = json.at("origin").get<std::string>();
-    info.origin = ProcessOrigin{};
-    for (ProcessOrigin known : {ProcessOrigin::kSpawned, ProcessOrigin::kForked, ProcessOrigin::kExeced})
-      if (origin == name_of(known)) info.origin = known;
-    if (info.origin == ProcessOrigin{}) throw std::invalid_argument("unknown origin '" + origin + "'");
+    const auto kinds = {ProcessOrigin::kSpawned, ProcessOrigin::kForked, ProcessOrigin::kExeced};
+    const auto* kind =
+        std::ranges::find(kinds, origin, [](ProcessOrigin one) { return std::string(name_of(one)); });
+    if (kind == kinds.end()) throw std::invalid_argument("unknown origin '" + origin + "'");
+    info.origin = *kind;
     info.pid = json.at("pid").get<int32_t>();
     info.parent_pid = json.at("parent_pid").get<int32_t>();
     info.parent = json.at("parent").get<std::string>();
