@@ -34,19 +34,24 @@ void note(int fd) {
 
 } // namespace
 
-int move_out_of_reach(int fd) {
+int duplicate_out_of_reach(int fd) {
   int first = first_slot();
-  if (fd < 0 || is_own_descriptor(fd)) return fd;
   // A limit concerns new descriptors only: it can be as low as the guest likes afterwards.
   rlimit old{};
   getrlimit(RLIMIT_NOFILE, &old);
   rlimit raised{old.rlim_max, old.rlim_max};
   setrlimit(RLIMIT_NOFILE, &raised);
-  int moved = fcntl(fd, F_DUPFD_CLOEXEC, first);
+  int copy = fcntl(fd, F_DUPFD_CLOEXEC, first);
   setrlimit(RLIMIT_NOFILE, &old);
+  note(copy);
+  return copy;
+}
+
+int move_out_of_reach(int fd) {
+  if (fd < 0 || is_own_descriptor(fd)) return fd;
+  int moved = duplicate_out_of_reach(fd);
   if (moved < 0) return fd;
   close(fd);
-  note(moved);
   return moved;
 }
 

@@ -10,6 +10,8 @@ namespace rdb::guest {
 // Moves a descriptor up into the host's range and closes the low one. The descriptor itself if there is no
 // room: then it is the host's all the same.
 int move_out_of_reach(int fd);
+// A copy of the guest's descriptor there; -1 if there is no room or no such descriptor.
+int duplicate_out_of_reach(int fd);
 // One that an earlier rdb in this process has moved there and left open.
 int adopt_own_descriptor(int fd);
 void close_own_descriptor(int fd);

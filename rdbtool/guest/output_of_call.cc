@@ -2,6 +2,8 @@
 #include "rdbtool/guest/output_of_call.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <vector>
@@ -17,17 +19,31 @@ int64_t show_output(AddressSpace& space, const SystemCall& call, uint64_t most,
                     const std::function<void(const void* bytes, size_t size)>& show) {
   const SyscallArgs& arguments = call.arguments;
   uint64_t done = 0;
+  uint64_t room = most;
   auto piece = [&](uint64_t address, uint64_t size) {
-    uint64_t left = std::min(most - done, size);
+    uint64_t left = std::min(room, size);
     std::vector<char> bytes(std::min<uint64_t>(left, kMostAtOnce));
     while (left > 0) {
       size_t n = space.read(GuestAddr(address), bytes.data(), std::min<uint64_t>(left, bytes.size()));
       if (n == 0) return;
       show(bytes.data(), n);
       done += n;
+      room -= n;
       address += n;
       left -= n;
     }
+  };
+  auto vectors = [&](uint64_t address, uint64_t count) {
+    for (uint64_t i = 0; i < count && room > 0; ++i) {
+      iovec vector;
+      if (space.read(GuestAddr(address + i * sizeof vector), &vector, sizeof vector) != sizeof vector) break;
+      piece(reinterpret_cast<uint64_t>(vector.iov_base), vector.iov_len);
+    }
+  };
+  auto message = [&](uint64_t address) {
+    msghdr header;
+    if (space.read(GuestAddr(address), &header, sizeof header) == sizeof header)
+      vectors(reinterpret_cast<uint64_t>(header.msg_iov), header.msg_iovlen);
   };
   switch (call.number) {
   case SYS_write:
@@ -38,11 +54,18 @@ int64_t show_output(AddressSpace& space, const SystemCall& call, uint64_t most,
   case SYS_writev:
   case SYS_pwritev:
   case SYS_pwritev2:
-    for (uint64_t i = 0; i < arguments[2] && done < most; ++i) {
-      iovec vector;
-      if (space.read(GuestAddr(arguments[1] + i * sizeof vector), &vector, sizeof vector) != sizeof vector)
-        break;
-      piece(reinterpret_cast<uint64_t>(vector.iov_base), vector.iov_len);
+    vectors(arguments[1], arguments[2]);
+    break;
+  case SYS_sendmsg:
+    message(arguments[1]);
+    break;
+  case SYS_sendmmsg:
+    for (uint64_t i = 0; i < std::min(most, arguments[2]); ++i) {
+      uint64_t address = arguments[1] + i * sizeof(mmsghdr);
+      uint32_t sent = 0;
+      space.read(GuestAddr(address + offsetof(mmsghdr, msg_len)), &sent, sizeof sent);
+      room = sent;
+      message(address);
     }
     break;
   default:

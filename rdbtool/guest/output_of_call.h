@@ -8,7 +8,8 @@
 
 namespace rdb::guest {
 
-// Hands them over piece by piece, at most `most` in all; their number. None for other calls.
+// Hands them over piece by piece, at most `most` in all (of sendmmsg, so many messages, as far as they were
+// sent); their number. None for other calls.
 int64_t show_output(AddressSpace& space, const SystemCall& call, uint64_t most,
                     const std::function<void(const void* bytes, size_t size)>& show);
 

@@ -115,7 +115,16 @@ public:
   const ProcessOptions& process_options() const { return process_options_; }
   uint64_t initial_brk() const { return initial_brk_; }
   // Asks the kernel, for the current thread. kNotStarted if a signal must be delivered first.
-  int64_t kernel_call(const CallShape& shape, const SyscallArgs& arguments);
+  enum class Baton : uint8_t { as_needed, kept };
+  int64_t kernel_call(const CallShape& shape, const SyscallArgs& arguments, Baton baton = Baton::as_needed);
+  // Whether the baton stays here during the call.
+  bool keeps_baton(const CallShape& shape, const SyscallArgs& arguments) const;
+  // Gives the baton away until another thread calls resume() for this one: 0. If a signal comes first, the
+  // result of the call that it interrupts.
+  int64_t rest();
+  void resume(Thread& thread) { wake(thread, 0); }
+  // The process is ending around its threads.
+  bool is_over() const { return scheduler_.is_over(); }
   const StackImage& initial_stack() const { return stack_; }
   const Image& image() const { return image_; }
   GuestLimits& limits() { return limits_; }
@@ -155,6 +164,7 @@ private:
   int64_t start_thread(const SystemCall& call);
   int64_t futex_call(const SystemCall& call, const CallShape& shape);
   int64_t wait_for(const FutexOutcome& outcome, bool always_restarts);
+  Scheduler::Woken sleep_until(clockid_t clock, const std::optional<timespec>& deadline);
   void after_fork_in_child();
   // All threads in one OS thread: one_thread_calls.cc.
   bool in_one_thread() const { return options().turns.one_thread; }
@@ -170,7 +180,6 @@ private:
   Thread* receiver_of(int signal);
   void open_masks();
 
-  bool keeps_baton(const CallShape& shape, const SyscallArgs& arguments) const;
   bool read_memory(GuestAddr from, void* to, size_t size) override;
   bool write_word(GuestAddr to, uint32_t value) override;
   bool has_thread(ThreadId id) override { return find_thread(id) != nullptr; }

@@ -295,7 +295,11 @@ bool Process::keeps_baton(const CallShape& shape, const SyscallArgs& arguments) 
   case SYS_pread64:
   case SYS_pwrite64:
   case SYS_readv:
-  case SYS_writev: {
+  case SYS_writev:
+  case SYS_preadv:
+  case SYS_pwritev:
+  case SYS_preadv2:
+  case SYS_pwritev2: {
     struct stat file;
     auto fd = static_cast<int64_t>(static_cast<int32_t>(arguments[0]));
     return raw_syscall(SYS_fstat, fd, reinterpret_cast<int64_t>(&file)) == 0 && S_ISREG(file.st_mode);
@@ -305,13 +309,14 @@ bool Process::keeps_baton(const CallShape& shape, const SyscallArgs& arguments) 
   }
 }
 
-int64_t Process::kernel_call(const CallShape& shape, const SyscallArgs& arguments) {
+int64_t Process::kernel_call(const CallShape& shape, const SyscallArgs& arguments, Baton baton) {
   Thread& self = current();
   int64_t raw[6];
   std::memcpy(raw, arguments.data(), sizeof raw);
   if (in_one_thread() && threads().size() > 1 && shape.blocking == Blocking::May)
     return call_in_one_thread(shape, arguments);
-  if (keeps_baton(shape, arguments)) return interruptible_syscall(&self.pending, shape.info->number, raw);
+  if (baton == Baton::kept || keeps_baton(shape, arguments))
+    return interruptible_syscall(&self.pending, shape.info->number, raw);
   leave_turn();
   int64_t result = interruptible_syscall(&self.pending, shape.info->number, raw);
   scheduler_.acquire(self);
@@ -338,13 +343,24 @@ int64_t Process::futex_call(const SystemCall& call, const CallShape& shape) {
   return result;
 }
 
-int64_t Process::wait_for(const FutexOutcome& outcome, bool always_restarts) {
+Scheduler::Woken Process::sleep_until(clockid_t clock, const std::optional<timespec>& deadline) {
   Thread& self = current();
   self.woken = false;
   leave_turn();
-  Scheduler::Woken how = scheduler_.wait(self, outcome.clock, outcome.deadline);
+  Scheduler::Woken how = scheduler_.wait(self, clock, deadline);
   if (how != Scheduler::Woken::granted) scheduler_.acquire(self);
   begin_turn(self);
+  return how;
+}
+
+int64_t Process::rest() {
+  sleep_until(CLOCK_MONOTONIC, std::nullopt);
+  return current().woken ? 0 : interrupted_call(true);
+}
+
+int64_t Process::wait_for(const FutexOutcome& outcome, bool always_restarts) {
+  Scheduler::Woken how = sleep_until(outcome.clock, outcome.deadline);
+  Thread& self = current();
   if (self.woken) return self.wake_result;
   futexes_.cancel(self);
   if (how == Scheduler::Woken::timed_out) return -ETIMEDOUT;

@@ -28,6 +28,19 @@ bool keeps_descriptors(int64_t number) {
   }
 }
 
+// Calls that give a number which is in use to another file, or to none.
+bool moves_descriptors(int64_t number) {
+  switch (number) {
+  case SYS_dup2:
+  case SYS_dup3:
+  case SYS_close:
+  case SYS_close_range:
+    return true;
+  default:
+    return false;
+  }
+}
+
 bool is_null_device(const struct stat& info) {
   return S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3);
 }
@@ -43,6 +56,7 @@ bool is_write(int64_t number) {
   case SYS_pwritev2:
   case SYS_sendto:
   case SYS_sendmsg:
+  case SYS_sendmmsg:
     return true;
   default:
     return false;
@@ -76,19 +90,46 @@ Descriptors::Facts Descriptors::facts(int fd, const guest::AddressSpace& space) 
   if (fstat(fd, &info) != 0) return facts;
   facts.known = true;
   facts.stream = stream_of(fd, info);
+  // Asking again at each call would be too much for servers; nobody redirects output by way of these.
+  bool server_file = S_ISSOCK(info.st_mode) || (info.st_mode & S_IFMT) == 0;
+  facts.may_be_moved = fd == 1 || fd == 2 || facts.stream != trace::OutputStream::kNone || !server_file;
   for (const auto& [begin, mapping] : space.mappings())
     facts.mapped |= mapping.inode == info.st_ino && mapping.device == info.st_dev && mapping.inode != 0;
-  if (remember) {
+  if (remember && !changing()) {
     remembered_[static_cast<size_t>(fd)] = facts;
     any_ = true;
   }
   return facts;
 }
 
+trace::OutputStream Descriptors::stream(int fd, int open) const {
+  struct stat info;
+  return fstat(open, &info) == 0 ? stream_of(fd, info) : trace::OutputStream::kNone;
+}
+
+size_t Descriptors::file_of(trace::OutputStream stream) const {
+  bool one = stream == trace::OutputStream::kStderr && standard_[1] == standard_[2];
+  return static_cast<size_t>(one ? trace::OutputStream::kStdout : stream);
+}
+
 void Descriptors::after_call(int64_t number) {
-  if (!any_ || keeps_descriptors(number)) return;
+  if (any_ && !keeps_descriptors(number)) forget();
+}
+
+void Descriptors::forget() {
   remembered_ = {};
   any_ = false;
+}
+
+Descriptors::Change::Change(Descriptors& descriptors, int64_t number) {
+  if (!moves_descriptors(number)) return;
+  descriptors_ = &descriptors;
+  descriptors_->forget();
+  ++descriptors_->changing_;
+}
+
+Descriptors::Change::~Change() {
+  if (descriptors_ != nullptr) --descriptors_->changing_;
 }
 
 } // namespace rdb::record

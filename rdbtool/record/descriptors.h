@@ -22,27 +22,50 @@ public:
 
   struct Facts {
     bool known = false;
-    bool mapped = false; // a file of which some mapping exists
+    bool mapped = false;       // a file of which some mapping exists
+    bool may_be_moved = false; // programs that redirect their output let this number mean another file
     trace::OutputStream stream = trace::OutputStream::kNone;
   };
   Facts facts(int fd, const guest::AddressSpace& space);
+  // The stream of the file that `open` stands for, which the guest knows as `fd`.
+  trace::OutputStream stream(int fd, int open) const;
+  // The files of the streams, numbered: both may be one.
+  static constexpr size_t kOutputFiles = 3;
+  size_t file_of(trace::OutputStream stream) const;
 
+  // For as long as it lives, a thread is in a call that may make a known descriptor mean another file.
+  class Change {
+  public:
+    Change(Descriptors& descriptors, int64_t number);
+    ~Change();
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+  private:
+    Descriptors* descriptors_ = nullptr; // null: it is no such call
+  };
+  bool changing() const { return changing_ != 0; }
   // After a call: forgets everything unless all descriptors and mappings are sure to be what they were.
   void after_call(int64_t number);
+  // In a forked child: calls of other threads are not there.
+  void forget_calls() { changing_ = 0; }
 
   static constexpr size_t kRemembered = 256;
   const std::array<Facts, kRemembered>& remembered() const { return remembered_; }
 
 private:
   trace::OutputStream stream_of(int fd, const struct stat& info) const;
+  void forget();
 
   struct Identity {
     uint64_t device = 0;
     uint64_t inode = 0; // 0: not there, or not worth showing
+    bool operator==(const Identity&) const = default;
   };
   Identity standard_[3];
   std::array<Facts, kRemembered> remembered_ = {};
   bool any_ = false;
+  size_t changing_ = 0; // calls
 };
 
 } // namespace rdb::record

@@ -14,17 +14,16 @@
 namespace rdb::record {
 namespace {
 
-// Which arguments say where the bytes come from and go to.
+// Which arguments say where the bytes come from.
 struct Route {
   int64_t number;
   uint8_t from;
   uint8_t from_offset; // a pointer to the offset; null: the descriptor's own
-  uint8_t to;
 };
 constexpr Route kRoutes[] = {
-    {SYS_sendfile, 1, 2, 0},
-    {SYS_splice, 0, 1, 2},
-    {SYS_copy_file_range, 0, 1, 2},
+    {SYS_sendfile, 1, 2},
+    {SYS_splice, 0, 1},
+    {SYS_copy_file_range, 0, 1},
 };
 
 } // namespace
@@ -34,14 +33,14 @@ PassedOutput::~PassedOutput() {
     if (fd >= 0) guest::close_own_descriptor(fd);
 }
 
-int64_t PassedOutput::before(guest::Process& process, const guest::SystemCall& call, Descriptors& descriptors,
-                             SyscallArgs& arguments) {
+int64_t PassedOutput::before(guest::Process& process, const guest::SystemCall& call,
+                             trace::OutputStream stream, SyscallArgs& arguments) {
   stream_ = trace::OutputStream::kNone;
   const auto* route = std::find_if(std::begin(kRoutes), std::end(kRoutes),
                                    [&](const Route& r) { return r.number == call.number; });
   if (route == std::end(kRoutes)) return 0;
   const SyscallArgs& a = call.arguments;
-  stream_ = descriptors.facts(static_cast<int>(a[route->to]), process.space()).stream;
+  stream_ = stream;
   if (stream_ == trace::OutputStream::kNone) return 0;
   source_ = static_cast<int>(a[route->from]);
   struct stat info;

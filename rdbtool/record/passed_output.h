@@ -20,7 +20,7 @@ public:
   // Before the call is made. `arguments` are those for the kernel; what comes out of a pipe is copied first,
   // and no more of it may be moved than was copied. A result other than 0 is that of the call, which is then
   // over.
-  int64_t before(guest::Process& process, const guest::SystemCall& call, Descriptors& descriptors,
+  int64_t before(guest::Process& process, const guest::SystemCall& call, trace::OutputStream stream,
                  SyscallArgs& arguments);
   // After it: the bytes that were moved.
   const std::vector<uint8_t>& after(int64_t result);

@@ -143,26 +143,28 @@ int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, c
     log_call(process, call, -shape.error, {});
     return -shape.error;
   }
+  CallState& state = state_of(process);
+  OutputOrder::Turn output_turn(order_, process, state.output);
+  std::optional<size_t> target = output_argument(call.number);
+  if (target)
+    if (int64_t over = output_turn.begin(call, shape, *target, descriptors_); over != 0) {
+      log_call(process, call, over, {});
+      return over;
+    }
   SyscallArgs arguments = call.arguments;
   bool redirect = needs_redirect(static_cast<uint64_t>(call.number));
   guest::SpaceView view(process.space());
-  CallState& state = state_of(process);
   if (redirect) arguments = state.redirected.prepare(shape, call.arguments, view);
-  int64_t result = state.passed_output.before(process, call, descriptors_, arguments);
-  if (result == 0) {
-    state.file_change.before(call, descriptors_, process.space());
-    // Other threads write to memory while the call is out.
-    bool check_pages = options_.check_pages && process.threads().size() == 1;
-    if (check_pages) page_check_.before(process.space());
-    result = process.kernel_call(shape, arguments);
-    if (check_pages && !state.file_change.possible()) page_check_.after(process.space(), shape.info->name);
-  }
+  if (target) arguments[*target] = static_cast<uint64_t>(state.output.descriptor());
+  trace::OutputStream written = is_write(call.number) ? state.output.stream() : trace::OutputStream::kNone;
+  state.output_bytes.forget();
+  if (written != trace::OutputStream::kNone && !process.keeps_baton(shape, call.arguments))
+    state.output_bytes.take(process, call, arguments);
+  int64_t result = state.passed_output.before(process, call, state.output.stream(), arguments);
+  if (result == 0) result = perform(process, call, shape, state, arguments);
   if (result == guest::kNotStarted) {
     // The call is made again after the signal; on replay the signal comes at the same time as this attempt.
-    check(log_.append(process.current().id, process.now(),
-                      trace::SyscallInput{.number = static_cast<uint32_t>(call.number),
-                                          .result = guest::kNotStarted,
-                                          .hash = guest::hash_call(process.registers())}));
+    log_call(process, call, result, {});
     return result;
   }
   if (result == -EFAULT && !withheld_.empty()) refuse_shared_memory(process, withheld_.front());
@@ -175,8 +177,25 @@ int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, c
         bug("{}: output to {:#x} could not be put there", shape.info->name, write.to.value);
     }
   }
-  log_call(process, call, result, writes);
+  bool other_bytes = state.output_bytes.differ(process, call, result);
+  log_call(process, call, result, writes, other_bytes ? trace::OutputStream::kNone : written);
+  if (other_bytes) log_output(process, written, state.output_bytes.bytes());
   log_hidden_effects(process, call, result, state);
+  return result;
+}
+
+int64_t Recorder::perform(guest::Process& process, const guest::SystemCall& call, const CallShape& shape,
+                          CallState& state, const SyscallArgs& arguments) {
+  Descriptors::Change change(descriptors_, call.number);
+  state.file_change.before(call, descriptors_, process.space());
+  // Other threads write to memory while the call is out.
+  bool check_pages = options_.check_pages && process.threads().size() == 1;
+  if (check_pages) page_check_.before(process.space());
+  // They would see mapped memory change before the log does. What comes out of a pipe may be waited for.
+  bool seen = state.file_change.possible() && call.number != SYS_splice;
+  int64_t result = process.kernel_call(shape, arguments,
+                                       seen ? guest::Process::Baton::kept : guest::Process::Baton::as_needed);
+  if (check_pages && !state.file_change.possible()) page_check_.after(process.space(), shape.info->name);
   return result;
 }
 
@@ -187,12 +206,17 @@ void Recorder::log_hidden_effects(guest::Process& process, const guest::SystemCa
     trace::MemoryWrite write{piece.address, piece.bytes.data(), piece.bytes.size()};
     check(log_.append(process.current().id, process.now(), trace::MemoryInput{}, &write, 1));
   }
-  if (state.passed_output.stream() != trace::OutputStream::kNone) {
-    trace::OutputInput output;
-    output.stream = state.passed_output.stream();
-    output.bytes = state.passed_output.after(result);
-    if (!output.bytes.empty()) check(log_.append(process.current().id, process.now(), output));
-  }
+  if (state.passed_output.stream() != trace::OutputStream::kNone)
+    log_output(process, state.passed_output.stream(), state.passed_output.after(result));
+}
+
+void Recorder::log_output(guest::Process& process, trace::OutputStream stream,
+                          const std::vector<uint8_t>& bytes) {
+  if (bytes.empty()) return;
+  trace::OutputInput output;
+  output.stream = stream;
+  output.bytes = bytes;
+  check(log_.append(process.current().id, process.now(), output));
 }
 
 void Recorder::called(guest::Process& process, const guest::SystemCall& call, int64_t result) {
@@ -211,12 +235,11 @@ int64_t Recorder::answered(guest::Process& process, const guest::SystemCall& cal
 }
 
 void Recorder::log_call(guest::Process& process, const guest::SystemCall& call, int64_t result,
-                        std::span<const MemoryWrite> writes) {
+                        std::span<const MemoryWrite> writes, trace::OutputStream output) {
   trace::SyscallInput input;
   input.number = static_cast<uint32_t>(call.number);
   input.result = result;
-  if (is_write(call.number))
-    input.output = descriptors_.facts(static_cast<int>(call.arguments[0]), process.space()).stream;
+  input.output = output;
   input.hash = guest::hash_call(process.registers());
   writes_.clear();
   for (const MemoryWrite& write : writes)
@@ -338,6 +361,10 @@ void Recorder::after_fork(guest::Process& process, int64_t result) {
   child_ends_ = {guest::move_out_of_reach(child_ends_.ring_fd),
                  guest::move_out_of_reach(child_ends_.control_fd)};
   if (!log_.attach(child_ends_)) bug("cannot attach to the log");
+  // Of the calls that other threads were in, nothing is left here.
+  calls_.clear();
+  order_.forget();
+  descriptors_.forget_calls();
   log_start(process, trace::ProcessOrigin::kForked, process.now());
   withhold_shared_memory(process);
 }

@@ -7,6 +7,8 @@
 #include "rdbtool/guest/syscalls/redirected_call.h"
 #include "rdbtool/record/descriptors.h"
 #include "rdbtool/record/mapped_files.h"
+#include "rdbtool/record/output_bytes.h"
+#include "rdbtool/record/output_order.h"
 #include "rdbtool/record/page_check.h"
 #include "rdbtool/record/passed_output.h"
 #include "rdbtool/record/quick_call.h"
@@ -56,7 +58,8 @@ private:
   void withhold_shared_memory(guest::Process& process);
   [[noreturn]] void refuse_shared_memory(guest::Process& process, const guest::Mapping& mapping);
   void log_call(guest::Process& process, const guest::SystemCall& call, int64_t result,
-                std::span<const MemoryWrite> writes);
+                std::span<const MemoryWrite> writes, trace::OutputStream output = trace::OutputStream::kNone);
+  void log_output(guest::Process& process, trace::OutputStream stream, const std::vector<uint8_t>& bytes);
   void log_mapping(guest::Process& process, const guest::Mapping& mapping, int fd);
   void log_initial_memory(guest::Process& process);
   void checksum(guest::Process& process);
@@ -65,9 +68,13 @@ private:
     ScratchArena arena;
     RedirectedCall redirected{arena};
     FileChange file_change;
+    OutputTarget output;
+    OutputBytes output_bytes;
     PassedOutput passed_output;
   };
   CallState& state_of(guest::Process& process);
+  int64_t perform(guest::Process& process, const guest::SystemCall& call, const CallShape& shape,
+                  CallState& state, const SyscallArgs& arguments);
   void log_hidden_effects(guest::Process& process, const guest::SystemCall& call, int64_t result,
                           CallState& state);
   // An append failed: the recording ends here, the program is told nothing and goes on no further.
@@ -82,6 +89,7 @@ private:
   uint64_t next_checksum_ = 0;
   std::vector<trace::MemoryWrite> writes_;
   Descriptors descriptors_;
+  OutputOrder order_;
   PageCheck page_check_;
   QuickRecorder quick_;
 };

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Guests with threads. Each takes the name of a case and prints the same in every schedule, except thr_race.
-foreach(name futex lifetime locks race signals)
+# Guests with threads. Each takes the name of a case and prints the same in every schedule, except thr_race and thr_output.
+foreach(name futex lifetime locks output race signals)
   rdb_target_program(thr_${name} thr_${name}.c FLAGS -O1 -g LIBS pthread)
 endforeach()
 rdb_target_program(thr_locks_static thr_locks.c FLAGS -O1 -g -static LIBS pthread)

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/record/output_bytes.h"
+
+#include "rdbtool/guest/output_of_call.h"
+
+#include <climits>
+#include <sys/syscall.h>
+#include <utility>
+
+namespace rdb::record {
+namespace {
+
+// How a call names the bytes, of those for which a copy can be put in their place.
+enum class Names : uint8_t { others, buffer, vectors };
+
+Names names_of(const guest::SystemCall& call) {
+  switch (call.number) {
+  case SYS_write:
+  case SYS_pwrite64:
+  case SYS_sendto:
+    return Names::buffer;
+  case SYS_writev:
+  case SYS_pwritev:
+  case SYS_pwritev2:
+    return call.arguments[2] <= IOV_MAX ? Names::vectors : Names::others;
+  default:
+    return Names::others;
+  }
+}
+
+// What the call asks for; more than that is an error or is cut by the kernel.
+bool asks_for(guest::Process& process, const guest::SystemCall& call, Names names, uint64_t size) {
+  if (names == Names::buffer) return call.arguments[2] == size;
+  uint64_t total = 0;
+  for (uint64_t i = 0; i < call.arguments[2]; ++i) {
+    iovec vector;
+    GuestAddr at(call.arguments[1] + i * sizeof vector);
+    if (process.space().read(at, &vector, sizeof vector) != sizeof vector) return false;
+    total += vector.iov_len;
+  }
+  return total == size;
+}
+
+std::vector<uint8_t> read_output(guest::Process& process, const guest::SystemCall& call, uint64_t most) {
+  std::vector<uint8_t> bytes;
+  guest::show_output(process.space(), call, most, [&](const void* piece, size_t size) {
+    const auto* begin = static_cast<const uint8_t*>(piece);
+    bytes.insert(bytes.end(), begin, begin + size);
+  });
+  return bytes;
+}
+
+} // namespace
+
+void OutputBytes::take(guest::Process& process, const guest::SystemCall& call, SyscallArgs& arguments) {
+  constexpr uint64_t kMost = 64u << 20;
+  Names names = names_of(call);
+  if (names == Names::others) return;
+  bytes_ = read_output(process, call, kMost);
+  // Where not all can be read, the kernel finds out how far.
+  if (!asks_for(process, call, names, bytes_.size())) return;
+  taken_ = true;
+  if (names == Names::buffer) {
+    arguments[1] = reinterpret_cast<uint64_t>(bytes_.data());
+    return;
+  }
+  vector_ = {bytes_.data(), bytes_.size()};
+  arguments[1] = reinterpret_cast<uint64_t>(&vector_);
+  arguments[2] = 1;
+}
+
+bool OutputBytes::differ(guest::Process& process, const guest::SystemCall& call, int64_t result) {
+  if (!std::exchange(taken_, false) || result <= 0) return false;
+  bytes_.resize(static_cast<size_t>(result));
+  return read_output(process, call, static_cast<uint64_t>(result)) != bytes_;
+}
+
+} // namespace rdb::record

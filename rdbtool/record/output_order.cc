@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/record/output_order.h"
+
+#include "rdbtool/base/error.h"
+#include "rdbtool/guest/host_descriptors.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <utility>
+
+namespace rdb::record {
+namespace {
+
+bool may_block(const guest::SystemCall& call, int fd) {
+  uint64_t flags = 0;
+  if (call.number == SYS_sendto || call.number == SYS_sendmmsg) flags = call.arguments[3];
+  if (call.number == SYS_sendmsg) flags = call.arguments[2];
+  return !(flags & MSG_DONTWAIT) && !(fcntl(fd, F_GETFL) & O_NONBLOCK);
+}
+
+} // namespace
+
+std::optional<size_t> output_argument(int64_t number) {
+  if (is_write(number)) return 0;
+  switch (number) {
+  case SYS_sendfile:
+    return 0;
+  case SYS_splice:
+  case SYS_copy_file_range:
+    return 2;
+  default:
+    return std::nullopt;
+  }
+}
+
+void OutputTarget::find(int fd, Descriptors& descriptors, const guest::Process& process, bool keeps_baton) {
+  reset();
+  fd_ = fd;
+  Descriptors::Facts facts = descriptors.facts(fd, process.space());
+  stream_ = facts.stream;
+  if (process.threads().size() == 1) return;
+  if (descriptors.changing() || (!keeps_baton && facts.may_be_moved)) hold(descriptors);
+}
+
+void OutputTarget::hold(const Descriptors& descriptors) {
+  if (copy_ >= 0) return;
+  copy_ = guest::duplicate_out_of_reach(fd_);
+  stream_ = descriptors.stream(fd_, copy_);
+}
+
+void OutputTarget::reset() {
+  if (int copy = std::exchange(copy_, -1); copy >= 0) guest::close_own_descriptor(copy);
+  stream_ = trace::OutputStream::kNone;
+}
+
+int64_t OutputOrder::Turn::begin(const guest::SystemCall& call, const CallShape& shape, size_t argument,
+                                 Descriptors& descriptors) {
+  target_.find(static_cast<int>(call.arguments[argument]), descriptors, process_,
+               process_.keeps_baton(shape, call.arguments));
+  if (target_.stream() == trace::OutputStream::kNone || process_.threads().size() == 1) return 0;
+  Line& line = order_.lines_[descriptors.file_of(target_.stream())];
+  if (line.writer.thread != nullptr) target_.hold(descriptors);
+  return enter(line, {&process_.current(), may_block(call, target_.descriptor())});
+}
+
+int64_t OutputOrder::Turn::enter(Line& line, const Place& self) {
+  if (line.writer.thread == nullptr) {
+    line.writer = self;
+  } else if (line.writer.may_block && !self.may_block) {
+    // It must not wait, and there may be no room until the one before is done.
+    return -EAGAIN;
+  } else {
+    line.waiting.push_back(self);
+    int64_t result = process_.rest();
+    if (result != 0) {
+      std::erase_if(line.waiting, [&](const Place& place) { return place.thread == self.thread; });
+      return result;
+    }
+    RDB_CHECK(line.writer.thread == self.thread);
+  }
+  line_ = &line;
+  return 0;
+}
+
+OutputOrder::Turn::~Turn() {
+  // When the process ends around them all, nobody waits for anybody.
+  if (process_.is_over()) return;
+  target_.reset();
+  if (line_ == nullptr) return;
+  line_->writer = {};
+  if (line_->waiting.empty()) return;
+  line_->writer = line_->waiting.front();
+  line_->waiting.pop_front();
+  process_.resume(*line_->writer.thread);
+}
+
+} // namespace rdb::record

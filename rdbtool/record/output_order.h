@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Replay shows what threads wrote to a standard stream in the order of the log. A call that may block is made
+// without the baton, so the kernel may do two of them in another order than the log has them, or mix their
+// bytes. Here they stand in line: one thread at a time writes to the stream's file, and the next one when the
+// log has what it wrote.
+#pragma once
+
+#include "rdbtool/guest/process.h"
+#include "rdbtool/record/descriptors.h"
+
+#include <array>
+#include <deque>
+#include <optional>
+
+namespace rdb::record {
+
+// The argument that says where a call's output goes, if it is one that has output.
+std::optional<size_t> output_argument(int64_t number);
+
+// Where the output of one call goes, for as long as the call takes.
+class OutputTarget {
+public:
+  OutputTarget() = default;
+  ~OutputTarget() { reset(); }
+  OutputTarget(const OutputTarget&) = delete;
+  OutputTarget& operator=(const OutputTarget&) = delete;
+
+  // Finds out about the descriptor, before the call is made. `keeps_baton`: whether the call does.
+  void find(int fd, Descriptors& descriptors, const guest::Process& process, bool keeps_baton);
+  // Whatever becomes of the number while others run.
+  void hold(const Descriptors& descriptors);
+  void reset();
+
+  // The descriptor to be used in its place. Other threads may make the number mean another file before the
+  // kernel looks at it: then this is a copy of rdb's own.
+  int descriptor() const { return copy_ >= 0 ? copy_ : fd_; }
+  trace::OutputStream stream() const { return stream_; }
+
+private:
+  int fd_ = -1;
+  int copy_ = -1;
+  trace::OutputStream stream_ = trace::OutputStream::kNone;
+};
+
+class OutputOrder {
+  struct Place {
+    guest::Thread* thread = nullptr;
+    bool may_block = false;
+  };
+  struct Line {
+    Place writer;
+    std::deque<Place> waiting;
+  };
+
+public:
+  // One thread's, for the length of a call.
+  class Turn {
+  public:
+    Turn(OutputOrder& order, guest::Process& process, OutputTarget& target)
+        : order_(order), process_(process), target_(target) {}
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+    // Finds the target out, by the argument that says it, and waits in its line. 0, or the result of the
+    // call, which is not to be made then.
+    int64_t begin(const guest::SystemCall& call, const CallShape& shape, size_t argument,
+                  Descriptors& descriptors);
+
+  private:
+    int64_t enter(Line& line, const Place& self);
+
+    OutputOrder& order_;
+    guest::Process& process_;
+    OutputTarget& target_;
+    Line* line_ = nullptr; // in which it is the writer
+  };
+
+  // In a forked child: the others are not there.
+  void forget() { lines_ = {}; }
+
+private:
+  std::array<Line, Descriptors::kOutputFiles> lines_;
+};
+
+} // namespace rdb::record
