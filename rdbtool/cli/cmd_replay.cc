@@ -135,7 +135,7 @@ int play(const ReplayOptions& options, const trace::TraceReader& trace, const tr
   debug::Events events;
   std::optional<debug::EventTrace> event_trace;
   auto lines = [&regions](const std::string& file, unsigned line) { return regions.edited_line(file, line); };
-  debug::EventApi event_api(events, runner, replayer, lines);
+  debug::EventApi event_api(events, regions, runner, replayer, lines);
   if (options.events.any()) event_trace.emplace(options.events, events, replayer, lines, terminal.event_fd());
   if (options.events.any() || has_bundle) replayer.add_observer(events);
   debug::Fallback& fallback = runner.fallback();

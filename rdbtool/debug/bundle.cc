@@ -107,7 +107,6 @@ void Bundle::load(uint64_t bias) {
   functions_ = symbol<DebugFunction*>(handle_, "__rdb_module_functions", name);
   start(symbol<const rdb_module_host**>(handle_, "__rdb_module_host", name),
         symbol<void**>(handle_, "__rdb_module_slots", name));
-  flush_ = reinterpret_cast<void (*)()>(dlsym(handle_, "__rdb_module_flush"));
 }
 
 } // namespace rdb::debug

@@ -40,8 +40,6 @@ public:
   DebugFunction function(size_t region) const { return functions_[region]; }
   // Where debug code finds the address of the symbol with this index.
   void*& slot(size_t symbol) const { return slots_[symbol]; }
-  // Writes out what debug code has printed; null if it cannot.
-  void (*flush_function() const)() { return flush_; }
 
   // Fills what the module finds there: the host, and the addresses of the program's symbols.
   void start(const rdb_module_host** host, void** slots);
@@ -53,7 +51,6 @@ private:
   uint64_t bias_ = 0;
   DebugFunction* functions_ = nullptr;
   void** slots_ = nullptr;
-  void (*flush_)() = nullptr;
 };
 
 } // namespace rdb::debug

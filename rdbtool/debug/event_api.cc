@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
-#include <stdio_ext.h>
 
 namespace rdb::debug {
 namespace {
@@ -41,12 +40,6 @@ void call_back(void* argument) {
   call->callback(call->event);
 }
 
-// What has nothing to write costs nothing.
-void flush_output() {
-  if (__fpending(stdout) != 0) std::fflush(stdout);
-  if (__fpending(stderr) != 0) std::fflush(stderr);
-}
-
 uint64_t refuse(const std::string& why) {
   fmt::print(stderr, "rdb: an event was not registered: {}\n", why);
   return 0;
@@ -54,9 +47,9 @@ uint64_t refuse(const std::string& why) {
 
 } // namespace
 
-EventApi::EventApi(Events& events, RegionRunner& runner, replay::Replayer& replayer,
+EventApi::EventApi(Events& events, Regions& regions, RegionRunner& runner, replay::Replayer& replayer,
                    const replay::Backtracer::LineMap& lines)
-    : events_(events), runner_(runner), replayer_(replayer), backtracer_(replayer) {
+    : events_(events), regions_(regions), runner_(runner), replayer_(replayer), backtracer_(replayer) {
   backtracer_.set_line_map(lines);
   g_api = this;
 }
@@ -107,6 +100,7 @@ uint64_t EventApi::add(rdb_event_kind kind, const char* name, const void* addres
 
 void EventApi::tell(RegionCount& count, const Event& event, rdb_callback callback, void* data) {
   if (!count.disabled.empty()) return;
+  regions_.use_thread_locals(replayer_);
   std::memcpy(&registers_, &replayer_.registers(), sizeof registers_);
   const uint64_t* arguments = event.arguments;
   const std::byte* old_bytes = event.old_bytes.data();
@@ -134,7 +128,7 @@ void EventApi::tell(RegionCount& count, const Event& event, rdb_callback callbac
       .data = data,
   };
   Call call{callback, &told};
-  runner_.run(count, call_back, &call, flush_output);
+  runner_.run(count, call_back, &call);
 }
 
 const char* EventApi::where(const void* address) {

@@ -5,6 +5,7 @@
 
 #include "rdbtool/debug/events.h"
 #include "rdbtool/debug/region_runner.h"
+#include "rdbtool/debug/regions.h"
 #include "rdbtool/replay/backtrace.h"
 #include "runtime-libs/include/rdb/events.h"
 
@@ -17,7 +18,8 @@ namespace rdb::debug {
 
 class EventApi {
 public:
-  EventApi(Events& events, RegionRunner& runner, replay::Replayer& replayer,
+  // `regions`: those of the same debug code.
+  EventApi(Events& events, Regions& regions, RegionRunner& runner, replay::Replayer& replayer,
            const replay::Backtracer::LineMap& lines);
   ~EventApi();
   EventApi(const EventApi&) = delete;
@@ -35,6 +37,7 @@ private:
   void tell(RegionCount& count, const Event& event, rdb_callback callback, void* data);
 
   Events& events_;
+  Regions& regions_;
   RegionRunner& runner_;
   replay::Replayer& replayer_;
   replay::Backtracer backtracer_;

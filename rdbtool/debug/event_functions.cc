@@ -29,6 +29,7 @@ void Events::add_function(replay::Replayer& replayer, uint64_t address, const st
   if (place->second.name.empty()) place->second.name = name;
   Audience& audience = wanted->kind == EventKind::call ? place->second.entered : place->second.returned;
   if (std::find(audience.begin(), audience.end(), wanted) == audience.end()) audience.push_back(wanted);
+  returns_.set_silent(address, place->second.entered.empty());
   if (!fresh) return;
   functions_by_pc_.set(address, &place->second);
   replayer.translator().add_hook(GuestAddr(address));
@@ -114,6 +115,7 @@ void Events::forget_functions(replay::Replayer& replayer) {
     std::erase_if(function.entered, is_removed);
     std::erase_if(function.returned, is_removed);
     returns_wanted |= !function.returned.empty();
+    returns_.set_silent(entry->first, function.entered.empty() && !function.returned.empty());
     if (function.entered.empty() && function.returned.empty()) {
       replayer.translator().remove_hook(GuestAddr(entry->first));
       functions_by_pc_.set(entry->first, nullptr);
@@ -122,28 +124,20 @@ void Events::forget_functions(replay::Replayer& replayer) {
       ++entry;
     }
   }
-  if (returns_wanted) return;
-  for (const auto& [address, returns] : returns_)
-    replayer.translator().remove_hook(GuestAddr(address));
-  returns_.clear();
-  returns_by_pc_.clear();
+  if (!returns_wanted) returns_.clear(replayer);
 }
 
 void Events::hooked(replay::Replayer& replayer, GuestAddr pc) {
-  if (functions_.empty()) return arm(replayer);
-  leave(replayer, pc.value);
-  if (Function* function = functions_by_pc_.find(pc.value)) enter(replayer, pc.value, *function);
-  arm(replayer);
+  if (!functions_.empty()) {
+    leave(replayer, pc.value);
+    if (Function* function = functions_by_pc_.find(pc.value)) enter(replayer, pc.value, *function);
+  }
+  if (changed_) arm(replayer);
 }
 
 void Events::enter(replay::Replayer& replayer, uint64_t pc, Function& function) {
   const engine::Registers& regs = replayer.registers();
-  if (!function.returned.empty()) {
-    uint64_t sp = regs.gpr[engine::RSP];
-    uint64_t back;
-    if (replayer.space().read(GuestAddr(sp), &back, 8) == 8)
-      returns_to(replayer, back).push_back({pc, replayer.thread(), sp + 8});
-  }
+  if (!function.returned.empty()) returns_.expect(replayer, pc);
   if (function.entered.empty()) return;
   Event& event = call_event_;
   event.pc = event.address = GuestAddr(pc);
@@ -155,27 +149,10 @@ void Events::enter(replay::Replayer& replayer, uint64_t pc, Function& function) 
   tell(replayer, function.entered, event);
 }
 
-// Who waits for a return to this address.
-std::vector<Events::Return>& Events::returns_to(replay::Replayer& replayer, uint64_t pc) {
-  if (std::vector<Return>* known = returns_by_pc_.find(pc)) return *known;
-  std::vector<Return>& fresh = returns_[pc];
-  returns_by_pc_.set(pc, &fresh);
-  replayer.translator().add_hook(GuestAddr(pc));
-  return fresh;
-}
-
 void Events::leave(replay::Replayer& replayer, uint64_t pc) {
-  std::vector<Return>* waiting = returns_by_pc_.find(pc);
-  if (waiting == nullptr || waiting->empty()) return;
-  uint64_t sp = replayer.registers().gpr[engine::RSP];
-  returned_.clear();
-  std::erase_if(*waiting, [&](const Return& r) {
-    if (r.thread != replayer.thread() || r.sp > sp) return false;
-    if (r.sp == sp) returned_.push_back(r.function);
-    return true; // those below were left in other ways
-  });
+  const std::vector<uint64_t>& returned = returns_.arrive(replayer, pc);
   // One that ended in a jump to another returns after that.
-  for (auto address = returned_.rbegin(); address != returned_.rend(); ++address) {
+  for (auto address = returned.rbegin(); address != returned.rend(); ++address) {
     Function* function = functions_by_pc_.find(*address);
     if (function == nullptr) continue;
     Event& event = return_event_;

@@ -7,6 +7,7 @@
 #include "rdbtool/base/range_index.h"
 #include "rdbtool/debug/hardware_watches.h"
 #include "rdbtool/debug/program_file.h"
+#include "rdbtool/debug/returns.h"
 #include "rdbtool/replay/replayer.h"
 
 #include <array>
@@ -112,11 +113,6 @@ private:
     std::string name;
     Audience entered, returned;
   };
-  struct Return {
-    uint64_t function;
-    ThreadId thread;
-    uint64_t sp; // when it has returned
-  };
   // A range that an access concerns.
   struct Touch {
     Wanted who;
@@ -140,7 +136,6 @@ private:
                     const Wanted& wanted);
   void enter(replay::Replayer& replayer, uint64_t pc, Function& function);
   void leave(replay::Replayer& replayer, uint64_t pc);
-  std::vector<Return>& returns_to(replay::Replayer& replayer, uint64_t pc);
   void forget_functions(replay::Replayer& replayer);
 
   // Memory: see event_accesses.cc.
@@ -162,12 +157,9 @@ private:
   bool inputs_wanted_ = false; // the replayer was told so
 
   std::unordered_map<uint64_t, Function> functions_;
-  std::unordered_map<uint64_t, std::vector<Return>> returns_; // by the address that is returned to
-  // The same, for those in a hurry.
-  engine::PcTable<Function> functions_by_pc_;
-  engine::PcTable<std::vector<Return>> returns_by_pc_;
+  engine::PcTable<Function> functions_by_pc_; // the same, for those in a hurry
+  Returns returns_;
   // What is told, kept from time to time: to make them anew costs more than the rest.
-  std::vector<uint64_t> returned_; // the functions
   Event call_event_{.kind = EventKind::call};
   Event return_event_{.kind = EventKind::ret};
   std::vector<Wanted> unsearched_; // patterns that no file was looked through for, and addresses

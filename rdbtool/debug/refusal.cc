@@ -18,9 +18,6 @@
 namespace rdb::debug {
 namespace {
 
-// One debug function runs at a time in a process.
-Escape* g_escape = nullptr;
-uint64_t g_runs = 0;
 Departure g_departure = {};
 std::byte g_stack[256 * 1024];
 
@@ -58,7 +55,7 @@ Whereabouts whereabouts(void* context) {
   result.registers.rip = static_cast<uint64_t>(gregs[REG_RIP]);
   uint64_t begin = result.registers.gpr[engine::RSP];
   // The stack grows down from the region's caller, whose frame holds the escape.
-  auto end = reinterpret_cast<uint64_t>(g_escape);
+  auto end = reinterpret_cast<uint64_t>(running.escape);
   // After an overflow the innermost pages are not there.
   for (int tries = 0; tries < 32 && begin < end; ++tries) {
     size_t size = std::min<uint64_t>(end - begin, sizeof g_stack);
@@ -81,21 +78,12 @@ const rdb_module_host* module_host() {
     table.guest_call = nested_call_stub();
     table.guest_end = guest::kHighEnd;
     table.file = own_file;
-    table.region_stack = []() -> const void* { return g_escape; };
-    table.run_number = []() -> unsigned long { return g_runs; };
+    table.region_stack = []() -> const void* { return running.escape; };
+    table.run_number = []() -> unsigned long { return running.number; };
     fill_events(table);
     return table;
   }();
   return &host;
-}
-
-void set_escape(Escape* escape) {
-  g_escape = escape;
-  ++g_runs;
-}
-
-bool can_escape() {
-  return g_escape != nullptr;
 }
 
 Departure& departure() {
@@ -107,14 +95,14 @@ void Departure::set_reason(std::string_view text) {
 }
 
 void give_up(std::string_view reason, void* context) {
-  if (g_escape == nullptr) {
+  if (running.escape == nullptr) {
     // A constructor of the module: there is no region to go back to.
     fmt::print(stderr, "rdb: {} (outside of any region)\n", reason);
     std::fflush(nullptr);
     _exit(kExitFailure);
   }
   if (__fpending(stdout) != 0) fflush_unlocked(stdout);
-  g_escape->taken = true;
+  running.escape->taken = true;
   g_departure.set_reason(reason);
   ucontext_t here;
   if (context == nullptr) {
@@ -122,7 +110,7 @@ void give_up(std::string_view reason, void* context) {
     context = &here;
   }
   g_departure.place = whereabouts(context);
-  siglongjmp(g_escape->place, 1);
+  __builtin_longjmp(running.escape->place, 1);
 }
 
 bool in_module(uint64_t address) {

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <immintrin.h>
+#include <stdio_ext.h>
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <ucontext.h>
@@ -122,6 +123,12 @@ void note_exception() {
   }
 }
 
+// Has something been printed that is not written yet? After every piece of debug code, so it must cost
+// nothing: libc's __fpending is a call.
+bool is_pending(FILE* file) {
+  return file->_IO_write_ptr != file->_IO_write_base || (file->_mode > 0 && __fpending(file) != 0);
+}
+
 bool cpu_tells_use() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(0xD, 1, &a, &b, &c, &d) != 0 && (a & 4) != 0;
@@ -172,7 +179,7 @@ void RegionRunner::start_clock() {
   setitimer(ITIMER_REAL, &interval, nullptr);
 }
 
-void RegionRunner::run(RegionCount& count, Code code, void* argument, void (*flush)(), int error) {
+void RegionRunner::run(RegionCount& count, Code code, void* argument, int error) {
   if (fallback_.in_use() && !may_run(count)) return;
   ++count.hits;
   bool completed;
@@ -180,13 +187,13 @@ void RegionRunner::run(RegionCount& count, Code code, void* argument, void (*flu
     X87 x87(replayer_->translator().uses_x87(), has_x87_flag_);
     uint64_t start = options_.timed ? __rdtsc() : 0;
     nested_->begin_region();
-    ++runs_;
     completed = guard_.on() ? call_guarded(code, argument, error) : call(code, argument, error);
     nested_->end_region();
     if (options_.timed) count.ticks += __rdtsc() - start;
   }
   if (!completed) begin_giving_up();
-  if (flush != nullptr) flush();
+  if (is_pending(stdout)) std::fflush(stdout);
+  if (is_pending(stderr)) std::fflush(stderr);
   if (!completed || captured_ >= 0 || guard_.on()) report(count, completed);
   fallback_.leave();
 }
@@ -212,8 +219,9 @@ bool RegionRunner::may_run(RegionCount& count) {
 // Calls debug code. False if it had to be given up: see departure().
 bool RegionRunner::call(Code code, void* argument, int error) {
   Escape escape;
-  if (sigsetjmp(escape.place, 0) == 0) {
-    set_escape(&escape);
+  if (__builtin_setjmp(escape.place) == 0) {
+    running.escape = &escape;
+    ++running.number;
     errno = error;
     try {
       code(argument);
@@ -225,7 +233,7 @@ bool RegionRunner::call(Code code, void* argument, int error) {
     // Out of a signal handler, perhaps.
     sigprocmask(SIG_SETMASK, &mask_, nullptr);
   }
-  set_escape(nullptr);
+  running.escape = nullptr;
   return !escape.taken;
 }
 
@@ -346,8 +354,8 @@ void RegionRunner::tick(void* context) {
   ticks_ = ticks_ + 1;
   if (gives_up_ && ++ticks_in_run_ > kPatience) _exit(kExitFailure); // lost in what debug code has broken
   if (!can_escape()) return;
-  if (ticked_run_ != runs_) {
-    ticked_run_ = runs_;
+  if (ticked_run_ != running.number) {
+    ticked_run_ = running.number;
     ticks_in_run_ = 0;
     return;
   }

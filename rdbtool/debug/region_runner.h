@@ -40,7 +40,7 @@ public:
   using Code = void (*)(void*);
   // Runs debug code, which finds this in errno. If it has to be given up, `count.disabled` says why, and so
   // does a message.
-  void run(RegionCount& count, Code code, void* argument, void (*flush)(), int error = 0);
+  void run(RegionCount& count, Code code, void* argument, int error = 0);
 
   bool host_fault(int signal, siginfo_t* info, void* context);
   // libc has called abort.
@@ -66,7 +66,6 @@ private:
   Fallback fallback_;
   volatile uint64_t ticks_ = 0; // of the clock, so far
   bool has_x87_flag_ = false;   // the CPU can tell whether x87 is in its initial state
-  uint64_t runs_ = 0;           // so far
   uint64_t ticked_run_ = 0;     // the run that was seen at the last tick
   uint64_t ticks_in_run_ = 0;
   volatile bool gives_up_ = false; // debug code was left, and is reported

@@ -4,6 +4,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/path.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -137,27 +138,32 @@ void Regions::find_libc(const ProgramFile& file, uint64_t begin) {
   set_guest_streams(address("_IO_2_1_stdout_"), address("_IO_2_1_stderr_"));
 }
 
-// The errno of the thread that runs. libc finds it by loading its offset from a place that ld.so has filled:
+// Where libc keeps errno. It finds it by loading its offset from a place that ld.so has filled:
 // endbr64; mov rax, [rip + place]; add rax, fs:0; ret.
+void Regions::find_errno(replay::Replayer& replayer) {
+  uint8_t code[16] = {};
+  replayer.space().read(GuestAddr(errno_function_), code, sizeof code);
+  constexpr uint8_t kEndbr[] = {0xF3, 0x0F, 0x1E, 0xFA};
+  constexpr uint8_t kLoad[] = {0x48, 0x8B, 0x05};
+  size_t at = std::memcmp(code, kEndbr, sizeof kEndbr) == 0 ? sizeof kEndbr : 0;
+  uint64_t offset = 0;
+  int32_t distance;
+  std::memcpy(&distance, code + at + sizeof kLoad, sizeof distance);
+  uint64_t place =
+      errno_function_ + at + sizeof kLoad + sizeof distance + static_cast<uint64_t>(int64_t{distance});
+  if (std::memcmp(code + at, kLoad, sizeof kLoad) != 0 ||
+      replayer.space().read(GuestAddr(place), &offset, sizeof offset) != sizeof offset)
+    errno_function_ = 0; // another libc
+  else
+    errno_offset_ = offset;
+}
+
+// The errno of the thread that runs.
 int Regions::guest_errno(replay::Replayer& replayer) {
   if (errno_function_ == 0) return 0;
   if (!errno_offset_) {
-    uint8_t code[16] = {};
-    replayer.space().read(GuestAddr(errno_function_), code, sizeof code);
-    constexpr uint8_t kEndbr[] = {0xF3, 0x0F, 0x1E, 0xFA};
-    constexpr uint8_t kLoad[] = {0x48, 0x8B, 0x05};
-    size_t at = std::memcmp(code, kEndbr, sizeof kEndbr) == 0 ? sizeof kEndbr : 0;
-    uint64_t offset = 0;
-    int32_t distance;
-    std::memcpy(&distance, code + at + sizeof kLoad, sizeof distance);
-    uint64_t place =
-        errno_function_ + at + sizeof kLoad + sizeof distance + static_cast<uint64_t>(int64_t{distance});
-    if (std::memcmp(code + at, kLoad, sizeof kLoad) != 0 ||
-        replayer.space().read(GuestAddr(place), &offset, sizeof offset) != sizeof offset) {
-      errno_function_ = 0; // another libc
-      return 0;
-    }
-    errno_offset_ = offset;
+    find_errno(replayer);
+    if (!errno_offset_) return 0;
   }
   int value = 0;
   GuestAddr place(replayer.registers().fs_base + *errno_offset_);
@@ -181,6 +187,14 @@ void Regions::attach(replay::Replayer& replayer, Attached& attached, uint64_t be
     else if (d.symbols[i].thread_local_)
       attached.tls_symbols.push_back(i);
   }
+
+  attached.has_thread_locals =
+      !attached.tls_symbols.empty() ||
+      std::any_of(d.arguments.begin(), d.arguments.end(), [](const descriptors::Argument& argument) {
+        return std::any_of(argument.parts.begin(), argument.parts.end(),
+                           [](const descriptors::Part& part) { return part.cls == Class::kTls; });
+      });
+  thread_locals_used_ |= attached.has_thread_locals;
 
   std::map<uint32_t, std::pair<RegionCount*, size_t>> regions; // by id: with the index
   for (size_t i = 0; i < d.regions.size(); ++i) {
@@ -235,25 +249,28 @@ bool Regions::selected(const descriptors::Region& region, const std::string& fil
 
 void Regions::hooked(replay::Replayer& replayer, GuestAddr pc) {
   // What is behind the last instruction comes before what is in front of the next.
-  if (after_.waits()) {
-    std::vector<uint64_t> done;
-    after_.arrive(replayer, pc.value, done);
-    for (uint64_t instruction : done)
-      for (Site& site : places_[instruction].after)
-        call(replayer, site);
-  }
-  Place* found = places_by_pc_.find(pc.value);
-  if (found == nullptr) return;
-  Place& place = *found;
-  if (!place.activations.empty()) {
-    // A new call of the function: whatever an older call left at this frame is over. Its CFA is rsp + 8.
-    uint64_t cfa = replayer.registers().gpr[engine::RSP] + 8;
-    for (auto [attached, id] : place.activations)
-      activations_.erase({attached, id, cfa});
-  }
-  for (Site& site : place.before)
+  if (after_.waits()) arrive_after(replayer, pc.value);
+  Place* place = places_by_pc_.find(pc.value);
+  if (place == nullptr) return;
+  if (!place->activations.empty()) begin_activations(replayer, *place);
+  for (Site& site : place->before)
     call(replayer, site);
-  if (!place.after.empty()) after_.expect(replayer, pc.value);
+  if (!place->after.empty()) after_.expect(replayer, pc.value);
+}
+
+void Regions::arrive_after(replay::Replayer& replayer, uint64_t pc) {
+  std::vector<uint64_t> done;
+  after_.arrive(replayer, pc, done);
+  for (uint64_t instruction : done)
+    for (Site& site : places_[instruction].after)
+      call(replayer, site);
+}
+
+// A new call of the function: whatever an older call left at this frame is over. Its CFA is rsp + 8.
+void Regions::begin_activations(replay::Replayer& replayer, const Place& place) {
+  uint64_t cfa = replayer.registers().gpr[engine::RSP] + 8;
+  for (auto [attached, id] : place.activations)
+    activations_.erase({attached, id, cfa});
 }
 
 void* Regions::activation(const descriptors::Part& part, const Frame& frame, const Attached& attached) {
@@ -302,10 +319,22 @@ void Regions::find_thread_locals(replay::Replayer& replayer, Attached& attached,
   }
   attached.tls_block = block;
   attached.tls_thread = block != 0 ? thread_pointer : 0;
-  if (block == 0) return;
   for (size_t i : attached.tls_symbols)
     attached.bundle->slot(i) =
-        reinterpret_cast<void*>(block + attached.bundle->descriptors().symbols[i].address.value);
+        block == 0 ? nullptr
+                   : reinterpret_cast<void*>(block + attached.bundle->descriptors().symbols[i].address.value);
+}
+
+void Regions::find_all_thread_locals(replay::Replayer& replayer) {
+  uint64_t thread_pointer = replayer.registers().fs_base;
+  for (Attached& attached : bundles_)
+    if (attached.has_thread_locals && attached.bundle->loaded() && attached.tls_thread != thread_pointer)
+      find_thread_locals(replayer, attached, thread_pointer);
+}
+
+void Regions::skip(Site& site, uint64_t now, const std::string& why) const {
+  if (site.count->skipped++ == 0 && options_.report_skipped)
+    fmt::print(stderr, "rdb: {}: not run at time {}: {}\n", site.count->place, now, why);
 }
 
 void Regions::call(replay::Replayer& replayer, Site& site) {
@@ -314,28 +343,32 @@ void Regions::call(replay::Replayer& replayer, Site& site) {
   if (!count.disabled.empty() || count.hits >= options_.max_hits || now < options_.from || now > options_.to)
     return;
   Attached& attached = *site.attached;
-  uint64_t thread_pointer = replayer.registers().fs_base;
-  if (attached.tls_thread != thread_pointer) find_thread_locals(replayer, attached, thread_pointer);
-  Frame frame{replayer.translator(), replayer.space(), attached.bundle->bias(), attached.tls_block};
+  if (attached.has_thread_locals) {
+    uint64_t thread_pointer = replayer.registers().fs_base;
+    if (attached.tls_thread != thread_pointer) find_thread_locals(replayer, attached, thread_pointer);
+    if (!attached.tls_symbols.empty() && attached.tls_block == 0)
+      return skip(site, now, "this thread has not used the library's variables yet");
+  }
+  if (!site.arguments.empty() && !find_arguments(replayer, site, now)) return;
+  runner_.run(count, reinterpret_cast<RegionRunner::Code>(site.function), site.values.data(),
+              guest_errno(replayer));
+}
+
+// False if one cannot be had.
+bool Regions::find_arguments(replay::Replayer& replayer, Site& site, uint64_t now) {
+  Frame frame{replayer.translator(), replayer.space(), site.attached->bundle->bias(),
+              site.attached->tls_block};
   buffer_.reset();
   std::string reason;
   for (size_t i = 0; i < site.arguments.size(); ++i) {
     site.values[i] = value_of(site.arguments[i], frame, site, reason);
     if (site.values[i] != nullptr) continue;
-    if (count.skipped++ == 0 && options_.report_skipped)
-      fmt::print(stderr, "rdb: {}: not run at time {}: {} is unavailable there ({})\n", count.place, now,
-                 site.arguments[i] != nullptr ? site.arguments[i]->name : "an argument", reason);
-    return;
+    skip(site, now,
+         fmt::format("{} is unavailable there ({})",
+                     site.arguments[i] != nullptr ? site.arguments[i]->name : "an argument", reason));
+    return false;
   }
-  if (!attached.tls_symbols.empty() && attached.tls_block == 0) {
-    if (count.skipped++ == 0 && options_.report_skipped)
-      fmt::print(stderr,
-                 "rdb: {}: not run at time {}: this thread has not used the library's variables yet\n",
-                 count.place, now);
-    return;
-  }
-  runner_.run(count, reinterpret_cast<RegionRunner::Code>(site.function), site.values.data(),
-              attached.bundle->flush_function(), guest_errno(replayer));
+  return true;
 }
 
 bool Regions::host_fault(replay::Replayer&, int signal, siginfo_t* info, void* context) {
@@ -351,8 +384,7 @@ void Regions::unload() {
   for (Attached& attached : bundles_)
     if (attached.bundle->loaded())
       runner_.run(
-          unloading_, [](void* bundle) { static_cast<Bundle*>(bundle)->unload(); }, attached.bundle.get(),
-          [] { std::fflush(stdout); });
+          unloading_, [](void* bundle) { static_cast<Bundle*>(bundle)->unload(); }, attached.bundle.get());
 }
 
 void Regions::ended(replay::Replayer&) {

@@ -40,6 +40,10 @@ public:
   // The line of the edited file for one of the file without its regions, which the program was built from.
   unsigned edited_line(const std::string& file, unsigned line) const;
   const std::deque<RegionCount>& counts() const { return counts_; }
+  // Before debug code that is no region runs: it finds the thread's own thread-local variables.
+  void use_thread_locals(replay::Replayer& replayer) {
+    if (thread_locals_used_) find_all_thread_locals(replayer);
+  }
   // At the end: runs the destructors of debug-only globals.
   void unload();
 
@@ -55,6 +59,7 @@ private:
     std::unique_ptr<Bundle> bundle;
     ThreadLocals thread_locals;
     std::vector<size_t> tls_symbols;     // slots that follow the thread
+    bool has_thread_locals = false;      // such slots, or arguments
     std::vector<size_t> library_symbols; // not found yet
     uint64_t tls_thread = 0;             // the thread pointer for which the block was found last
     uint64_t tls_block = 0;
@@ -77,10 +82,16 @@ private:
   void attach(replay::Replayer& replayer, Attached& attached, uint64_t begin, const ProgramFile& file);
   void bind_library(const ProgramFile& file, const trace::MapInput& map);
   void find_libc(const ProgramFile& file, uint64_t begin);
+  void find_errno(replay::Replayer& replayer);
   int guest_errno(replay::Replayer& replayer);
   bool selected(const descriptors::Region& region, const std::string& file) const;
+  void find_all_thread_locals(replay::Replayer& replayer);
   void find_thread_locals(replay::Replayer& replayer, Attached& attached, uint64_t thread_pointer);
+  void arrive_after(replay::Replayer& replayer, uint64_t pc);
+  void begin_activations(replay::Replayer& replayer, const Place& place);
+  void skip(Site& site, uint64_t now, const std::string& why) const;
   void call(replay::Replayer& replayer, Site& site);
+  bool find_arguments(replay::Replayer& replayer, Site& site, uint64_t now);
   void* activation(const descriptors::Part& part, const Frame& frame, const Attached& attached);
   void* value_of(const descriptors::Argument* argument, const Frame& frame, const Site& site,
                  std::string& reason);
@@ -96,6 +107,7 @@ private:
   // By bundle, id and frame.
   std::map<std::tuple<const Attached*, uint32_t, uint64_t>, std::vector<std::byte>> activations_;
   ArgumentBuffer buffer_;
+  bool thread_locals_used_ = false;      // by some bundle
   uint64_t errno_function_ = 0;          // of the program's libc
   std::optional<uint64_t> errno_offset_; // from the thread pointer
 };

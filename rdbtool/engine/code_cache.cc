@@ -81,6 +81,7 @@ void CodeCache::reset() {
   std::fill_n(table_, kIndirectSlots, glue_.indirect_miss);
   exits_.push_back({.kind = ExitKind::indirect}); // kExitIndirectMiss
   exits_.push_back({});                           // kExitFault
+  exits_.push_back({});                           // kExitHooked
 }
 
 Block* CodeCache::block_at(uint64_t address) {

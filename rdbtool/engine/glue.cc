@@ -21,6 +21,9 @@ void code(Emitter& emit, std::initializer_list<uint8_t> bytes) {
 }
 
 constexpr uint8_t kConditionZero = 4;
+constexpr uint8_t kConditionNotZero = 5;
+constexpr uint32_t kArithmeticFlags = 0x8D5; // OF SF ZF AF PF CF
+constexpr uint32_t kUsualFlags = 0x202;      // the others, as programs have them
 
 void save_general(Emitter& emit, State& state) {
   Registers& regs = state.registers;
@@ -30,6 +33,50 @@ void save_general(Emitter& emit, State& state) {
   with_slot(emit, {0x8F}, 0, &regs.rflags); // pop [rflags]
   for (int i = 0; i < 16; ++i)
     if (i != RSP) emit.store(&regs.gpr[i], static_cast<Gpr>(i));
+}
+
+// popfq takes three times as long as sahf, which is enough unless a flag is set that programs rarely set.
+// Uses rax and rcx.
+void load_flags(Emitter& emit, const State& state) {
+  emit.load32(RAX, &state.registers.rflags);
+  code(emit, {0x89, 0xC1, 0x81, 0xE1}); // mov ecx, eax; and ecx, ...
+  emit.u32(~kArithmeticFlags);
+  code(emit, {0x81, 0xF9}); // cmp ecx, ...
+  emit.u32(kUsualFlags);
+  Patch unusual = emit.jcc(kConditionNotZero);
+  code(emit, {0xC1, 0xE8, 0x0B});                      // shr eax, 11: nothing is set above OF
+  code(emit, {0x04, 0x7F});                            // add al, 0x7F: overflows if it was set
+  with_slot(emit, {0x8A}, 4, &state.registers.rflags); // mov ah, [rflags]
+  code(emit, {0x9E});                                  // sahf
+  Patch done = emit.jmp();
+  unusual.to(emit.here());
+  emit.push_slot(&state.registers.rflags);
+  code(emit, {0x9D}); // popfq
+  done.to(emit.here());
+}
+
+// Calls a function of the host with the translator.
+void call_host(Emitter& emit, State& state, const void* function) {
+  code(emit, {0x48, 0x83, 0xEC, 0x08}); // sub rsp, 8: the ABI's alignment
+  emit.load(RDI, &state.quick_context);
+  with_slot(emit, {0xFF}, 2, function); // call [function]
+  code(emit, {0x48, 0x83, 0xC4, 0x08}); // add rsp, 8
+}
+
+// The same while FS and the vector registers are still the guest's. ZF: it returned 0.
+void call_quickly(Emitter& emit, State& state, const void* function) {
+  emit.store_imm32(&state.in_quick_call, 1);
+  call_host(emit, state, function);
+  emit.store_imm32(&state.in_quick_call, 0);
+  emit.store(&state.resume, RAX);
+  code(emit, {0x48, 0x85, 0xC0}); // test rax, rax
+}
+
+void to_host_fs(Emitter& emit, State& state) {
+  code(emit, {0xF3, 0x48, 0x0F, 0xAE, 0xC0}); // rdfsbase rax
+  emit.store(&state.registers.fs_base, RAX);
+  emit.load(RAX, &state.host_fs);
+  code(emit, {0xF3, 0x48, 0x0F, 0xAE, 0xD0}); // wrfsbase rax
 }
 
 void save_vectors(Emitter& emit, State& state, const Cpu& cpu) {
@@ -85,12 +132,12 @@ Glue emit_glue(Emitter& emit, State& state, const Cpu& cpu, uint32_t miss_exit) 
   emit.store(&state.host_rsp, RSP);
   code(emit, {0xF3, 0x48, 0x0F, 0xAE, 0xC0}); // rdfsbase rax
   emit.store(&state.host_fs, RAX);
+  uint8_t* load_all = emit.here();
   load_vectors(emit, state, cpu);
   emit.load(RAX, &regs.fs_base);
   code(emit, {0xF3, 0x48, 0x0F, 0xAE, 0xD0}); // wrfsbase rax
   uint8_t* load_and_go = emit.here();
-  emit.push_slot(&regs.rflags);
-  code(emit, {0x9D}); // popfq
+  load_flags(emit, state);
   for (int i = 0; i < 16; ++i)
     if (i != RSP) emit.load(static_cast<Gpr>(i), &regs.gpr[i]);
   emit.load(RSP, &regs.gpr[RSP]);
@@ -99,27 +146,41 @@ Glue emit_glue(Emitter& emit, State& state, const Cpu& cpu, uint32_t miss_exit) 
   glue.leave = emit.here();
   save_general(emit, state);
   uint8_t* save_rest = emit.here();
-  code(emit, {0xF3, 0x48, 0x0F, 0xAE, 0xC0}); // rdfsbase rax
-  emit.store(&regs.fs_base, RAX);
-  emit.load(RAX, &state.host_fs);
-  code(emit, {0xF3, 0x48, 0x0F, 0xAE, 0xD0}); // wrfsbase rax
+  to_host_fs(emit, state);
   save_vectors(emit, state, cpu);
-  code(emit, {0xFC});                                                       // cld
+  code(emit, {0xFC}); // cld
+  uint8_t* pop_and_return = emit.here();
   code(emit, {0x41, 0x5F, 0x41, 0x5E, 0x41, 0x5D, 0x41, 0x5C, 0x5B, 0x5D}); // pop r15 r14 r13 r12 rbx rbp
   code(emit, {0xC3});
 
   glue.quick_leave = emit.here();
   save_general(emit, state);
   code(emit, {0xFC}); // cld
-  emit.store_imm32(&state.in_quick_call, 1);
-  code(emit, {0x48, 0x83, 0xEC, 0x08}); // sub rsp, 8: the ABI's alignment
-  emit.load(RDI, &state.quick_context);
-  with_slot(emit, {0xFF}, 2, &state.quick_entry); // call [quick_entry]
-  code(emit, {0x48, 0x83, 0xC4, 0x08});           // add rsp, 8
-  emit.store_imm32(&state.in_quick_call, 0);
+  call_quickly(emit, state, &state.quick_entry);
+  emit.jcc(kConditionZero).to(save_rest);
+  emit.jmp_to(load_and_go);
+
+  glue.shared_hook = emit.here();
+  save_general(emit, state);
+  code(emit, {0xFC}); // cld
+  uint8_t* save_all = emit.here();
+  to_host_fs(emit, state);
+  save_vectors(emit, state, cpu);
+  call_host(emit, state, &state.hook_entry);
+  emit.store(&state.host_rsp, RSP); // guest code may have run meanwhile
   emit.store(&state.resume, RAX);
   code(emit, {0x48, 0x85, 0xC0}); // test rax, rax
-  emit.jcc(kConditionZero).to(save_rest);
+  emit.jcc(kConditionZero).to(pop_and_return);
+  emit.jmp_to(load_all);
+
+  glue.hook = emit.here();
+  save_general(emit, state);
+  code(emit, {0xFC}); // cld
+  emit.load(RAX, &state.quick_hook_entry);
+  code(emit, {0x48, 0x85, 0xC0}); // test rax, rax
+  emit.jcc(kConditionZero).to(save_all);
+  call_quickly(emit, state, &state.quick_hook_entry);
+  emit.jcc(kConditionZero).to(save_all);
   emit.jmp_to(load_and_go);
 
   glue.indirect_miss = emit.here();

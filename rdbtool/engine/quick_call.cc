@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The short way through a system call, and from one single step to the next: translated code has saved the
-// general registers only, and FS is still the guest's. Compiled for general registers alone; nothing here may
-// use what is thread-local.
+// The short way through a system call, past a hook, and from one single step to the next: translated code has
+// saved the general registers only, and FS is still the guest's. Compiled for general registers alone;
+// nothing here may use what is thread-local.
 #include "rdbtool/engine/interrupt_bias.h"
 #include "rdbtool/engine/translator.h"
 
@@ -31,6 +31,21 @@ uint64_t Translator::quick_call(const Exit& exit) {
   // One instruction: a signal handler may change the budget at any time.
   asm("subq %1, %0" : "+m"(state_.budget) : "r"(static_cast<int64_t>(exit.owed)));
   return reinterpret_cast<uint64_t>(block->begin);
+}
+
+uint64_t Translator::quick_hook_entry(void* self) {
+  auto& translator = *static_cast<Translator*>(self);
+  State& state = translator.state_;
+  const Exit& exit = translator.cache_.exit(state.exit_number);
+  int64_t charged = translator.budget_set_ - without_bias(state.budget) + exit.owed;
+  uint64_t now = translator.executed_ + static_cast<uint64_t>(charged);
+  // The code was left and is back at an instruction whose hook was called.
+  if (translator.hooked_at_ == now && translator.hooked_pc_ == exit.target) return 0;
+  if (!translator.quick_hook_.function(translator.quick_hook_.context, exit.target, state.registers))
+    return 0;
+  translator.hooked_at_ = now;
+  translator.hooked_pc_ = exit.target;
+  return reinterpret_cast<uint64_t>(translator.cache_.at(exit.resume));
 }
 
 uint64_t Translator::quick_step(const Exit& exit) {

@@ -30,6 +30,10 @@ struct State {
   uint64_t (*quick_entry)(void*) = nullptr;
   void* quick_context = nullptr;
   uint32_t in_quick_call = 0; // host code runs, but with the guest's FS base and vectors
+  // At a hook: this is called with the guest's whole state saved and returns like quick_entry. The other is
+  // asked first, like quick_entry, if there is one.
+  uint64_t (*hook_entry)(void*) = nullptr;
+  uint64_t (*quick_hook_entry)(void*) = nullptr;
 
   alignas(64) Registers registers;
   uint64_t log_cursor = 0; // where the next StoreLogEntry goes; 0: stores are not logged

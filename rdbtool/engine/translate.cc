@@ -145,7 +145,8 @@ Exit Translation::exit_here(ExitKind kind) const {
 // Calls the host and comes back.
 void Translation::emit_hook() {
   map();
-  Exit& exit = leave(exit_here(ExitKind::hook));
+  bool shared = hooks_.at(instruction_->pc) > 1;
+  Exit& exit = leave_by(shared ? cache_.glue().shared_hook : cache_.glue().hook, exit_here(ExitKind::hook));
   exit.resume = cache_.offset_of(emit_.here());
   map();
 }

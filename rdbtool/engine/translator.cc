@@ -13,6 +13,7 @@
 #include <cstring>
 #include <immintrin.h>
 #include <ucontext.h>
+#include <utility>
 
 namespace rdb::engine {
 namespace {
@@ -64,6 +65,7 @@ Translator::Translator(GuestMemory& memory, const TranslatorOptions& options)
   cache_.count_uses_to(options.traces ? options.uses_before_trace : INT32_MAX);
   state_.quick_entry = &quick_entry;
   state_.quick_context = this;
+  state_.hook_entry = &hook_entry;
 }
 
 Stop Translator::run(uint64_t limit) {
@@ -147,6 +149,10 @@ void Translator::enter(uint8_t* place, int64_t budget, int64_t already_charged) 
 Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
   Registers& regs = state_.registers;
   for (;;) {
+    if (number == kExitHooked) {
+      if (hook_failure_) std::rethrow_exception(std::exchange(hook_failure_, nullptr));
+      return Next::go_on;
+    }
     const Exit& exit = cache_.exit(number);
     int owed = number == kExitFault ? fault_owed_ : exit.owed;
     executed_ += static_cast<uint64_t>(budget_set_ - without_bias(state_.budget) + owed);
@@ -208,24 +214,8 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
       number = state_.exit_number;
       continue;
     }
-    case ExitKind::hook: {
-      regs.rip = exit.target;
-      if (hooked_at_ != executed_ || hooked_pc_ != exit.target) {
-        hooked_at_ = executed_;
-        hooked_pc_ = exit.target;
-        uint64_t generation = cache_.generation();
-        hook_(hook_context_, exit.target);
-        // The code from here on may be another now: flushed with its exits, or dead.
-        if (cache_.generation() != generation || exit.block->dead || run_shortened_) {
-          run_shortened_ = false;
-          left_at_hook_ = true;
-          return Next::go_on;
-        }
-      }
-      enter(cache_.at(exit.resume), without_bias(state_.budget) - exit.owed, -exit.owed);
-      number = state_.exit_number;
-      continue;
-    }
+    case ExitKind::hook:
+      bug("a hook was left for the host");
     case ExitKind::step:
       regs.rip = exit.target;
       must_step_ = true;
@@ -263,6 +253,42 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
             disassemble(*exit.instruction));
     }
   }
+}
+
+uint64_t Translator::hook_entry(void* self) {
+  return static_cast<Translator*>(self)->call_hook();
+}
+
+// Translated code has come to a hook, and the guest's state is saved. Where to go on; 0 to leave the code.
+uint64_t Translator::call_hook() {
+  Registers& regs = state_.registers;
+  const Exit& exit = cache_.exit(state_.exit_number);
+  // The budget in memory stays as it is: what is counted so far is taken from where it began.
+  int64_t budget = without_bias(state_.budget);
+  executed_ += static_cast<uint64_t>(budget_set_ - budget + exit.owed);
+  budget_set_ = budget - exit.owed;
+  regs.rip = exit.target;
+  if (hooked_at_ != executed_ || hooked_pc_ != exit.target) {
+    hooked_at_ = executed_;
+    hooked_pc_ = exit.target;
+    asm volatile("rdgsbase %0" : "=r"(regs.gs_base));
+    ++statistics_.host_entries;
+    uint64_t generation = cache_.generation();
+    try {
+      hook_(hook_context_, exit.target);
+    } catch (...) {
+      // It cannot pass translated code: the host goes on with it.
+      hook_failure_ = std::current_exception();
+    }
+    // The code from here on may be another now: flushed with its exits, or dead.
+    if (hook_failure_ || cache_.generation() != generation || exit.block->dead || run_shortened_) {
+      run_shortened_ = false;
+      left_at_hook_ = true;
+      state_.exit_number = kExitHooked;
+      return 0;
+    }
+  }
+  return reinterpret_cast<uint64_t>(cache_.at(exit.resume));
 }
 
 // Code that comes back to the host at its end: one instruction, or straight code of at most `most`.
@@ -441,7 +467,8 @@ void Translator::add_stop(GuestAddr address) {
 }
 
 void Translator::add_hook(GuestAddr address) {
-  if (hooks_[address.value]++ == 0) cache_.invalidate(address.value, address.value + 1);
+  // The code of an address that is shared is another.
+  if (++hooks_[address.value] <= 2) cache_.invalidate(address.value, address.value + 1);
 }
 
 void Translator::remove_hook(GuestAddr address) {

@@ -9,6 +9,7 @@
 #include "rdbtool/engine/store_log.h"
 
 #include <atomic>
+#include <exception>
 #include <unordered_set>
 
 namespace rdb::engine {
@@ -56,6 +57,16 @@ public:
   void set_hook(Hook function, void* context) {
     hook_ = function;
     hook_context_ = context;
+  }
+  // Is asked first where only one user hooks an address; true if the hook need not be called this time. Runs
+  // like QuickCall, and finds the general registers only.
+  struct QuickHook {
+    bool (*function)(void* context, uint64_t pc, const Registers& registers) = nullptr;
+    void* context = nullptr;
+  };
+  void set_quick_hook(QuickHook quick) {
+    quick_hook_ = quick;
+    state_.quick_hook_entry = quick.function != nullptr ? &quick_hook_entry : nullptr;
   }
   // Each remove takes one add away: several users may want the same address.
   void add_hook(GuestAddr address);
@@ -134,6 +145,9 @@ private:
   // The same after a single step.
   uint64_t quick_step(const Exit& exit);
   static uint64_t quick_entry(void* translator);
+  static uint64_t hook_entry(void* translator);
+  static uint64_t quick_hook_entry(void* translator);
+  uint64_t call_hook();
   void enter(uint8_t* place, int64_t budget, int64_t already_charged);
 
   GuestMemory& memory_;
@@ -163,8 +177,10 @@ private:
   HookSet hooks_;
   Hook hook_ = nullptr;
   void* hook_context_ = nullptr;
+  QuickHook quick_hook_;
   uint64_t hooked_at_ = UINT64_MAX; // the count at which it was last called
   uint64_t hooked_pc_ = 0;
+  std::exception_ptr hook_failure_; // what it has thrown
   StoreLogEntry* log_end_ = nullptr;
   PcTable<void> hot_;                           // heads of traces that are to be recorded
   std::unordered_set<uint64_t> changing_pages_; // whose code is compared before it is used

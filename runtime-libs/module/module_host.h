@@ -45,9 +45,6 @@ struct rdb_module_host {
 // Filled by rdb before any debug code runs.
 extern const struct rdb_module_host* __rdb_module_host;
 
-// Writes out what debug code printed; rdb calls it when a region ends.
-void __rdb_module_flush(void);
-
 #ifdef __cplusplus
 }
 #endif

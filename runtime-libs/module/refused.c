@@ -5,7 +5,6 @@
 #include "runtime-libs/module/module_host.h"
 
 #include <stdio.h>
-#include <stdio_ext.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -72,10 +71,4 @@ _Noreturn void __assert_fail(const char* expression, const char* file, unsigned 
   fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, expression);
   fflush(stderr);
   refuse("abort (a failed assertion)");
-}
-
-__attribute__((visibility("default"))) void __rdb_module_flush(void) {
-  // Called after every region: what has nothing to write costs nothing.
-  if (__fpending(stdout) != 0) fflush(stdout);
-  if (__fpending(stderr) != 0) fflush(stderr);
 }

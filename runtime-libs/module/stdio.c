@@ -3,21 +3,7 @@
 // private ones; any other is refused by name.
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
-#include "runtime-libs/module/module_host.h"
-
-#include <dlfcn.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-static FILE* own(FILE* file, const char* function) {
-  if (__rdb_module_host == 0 || (unsigned long)file >= __rdb_module_host->guest_end || file == 0) return file;
-  return __rdb_module_host->file(file, function);
-}
-
-// libc's function of that name; this module's stands in front of it.
-#define REAL(name)                                                                                           \
-  static __typeof__(&name) real;                                                                             \
-  if (real == 0) *(void**)&real = dlsym(RTLD_NEXT, #name);
+#include "runtime-libs/module/libc.h"
 
 #define FIRST(type, name)                                                                                    \
   type(name)(FILE * file) {                                                                                  \
@@ -71,28 +57,4 @@ size_t(fread)(void* items, size_t size, size_t count, FILE* file) {
 size_t(fwrite)(const void* items, size_t size, size_t count, FILE* file) {
   REAL(fwrite)
   return real(items, size, count, own(file, "fwrite"));
-}
-static int print(FILE* file, const char* format, va_list list) {
-  REAL(vfprintf)
-  return real(file, format, list);
-}
-int(vfprintf)(FILE* file, const char* format, va_list list) {
-  return print(own(file, "vfprintf"), format, list);
-}
-int(fprintf)(FILE* file, const char* format, ...) {
-  va_list list;
-  va_start(list, format);
-  int result = print(own(file, "fprintf"), format, list);
-  va_end(list);
-  return result;
-}
-// What _FORTIFY_SOURCE makes of them.
-int __fprintf_chk(FILE* file, int flag, const char* format, ...);
-int __fprintf_chk(FILE* file, int flag, const char* format, ...) {
-  (void)flag;
-  va_list list;
-  va_start(list, format);
-  int result = print(own(file, "fprintf"), format, list);
-  va_end(list);
-  return result;
 }

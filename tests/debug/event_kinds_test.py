@@ -272,6 +272,54 @@ int main(void) {
 }
 """
 
+# A callback finds the variables of the thread that the event is of, whichever thread debug code ran in last.
+THREAD_LOCALS = r"""#include <rdb/rdb.h>
+#include <pthread.h>
+#include <stdio.h>
+_Thread_local int mine = 1;
+_Thread_local long large[100];
+pthread_barrier_t barrier;
+rdb_begin_globals
+static long sums[8], calls, wrong;
+static void told(const struct rdb_event *e) {
+  calls++;
+  sums[e->arguments[0]] += mine;
+  wrong += large[99] != 10 * (long)e->arguments[0];
+}
+static void ended(const struct rdb_event *e) { wrong += mine < 1; }
+rdb_end_globals
+__attribute__((noinline)) static void step(long number) {
+  __asm__ volatile("" : : "r"(number) : "memory");
+  mine++;
+}
+static void *worker(void *argument) {
+  long number = (long)argument;
+  large[99] = 10 * number;
+  mine = 100 * (int)number;
+  for (int i = 0; i < 3; i++) {
+    pthread_barrier_wait(&barrier);
+    step(number);
+  }
+  return 0;
+}
+int main(void) {
+  rdb_begin
+    rdb_on_call("step", told, 0);
+    rdb_on_thread_end(ended, 0);
+    printf("%d\n", mine);
+  rdb_end
+  pthread_barrier_init(&barrier, 0, 3);
+  pthread_t threads[3];
+  for (long i = 0; i < 3; i++) pthread_create(&threads[i], 0, worker, (void *)(i + 1));
+  for (int i = 0; i < 3; i++) pthread_join(threads[i], 0);
+  step(0);
+  rdb_begin
+    printf("%ld %ld %ld %ld, %ld calls, %ld wrong\n", sums[0], sums[1], sums[2], sums[3], calls, wrong);
+  rdb_end
+  return mine != 2;
+}
+"""
+
 # Classes, overloads and templates by the names that people write; lambdas for the rest.
 CLASSES = r"""#include <rdb/rdb.h>
 #include <cstdio>
@@ -398,6 +446,12 @@ class EventKinds(harness.TestCase):
     def test_threads(self):
         replayed = self.replay("threads.c", THREADS, 0, "-O0", "-pthread")
         self.assertEqual(replayed.out, "end of another: 1\n" * 3 + "starts 3 ends 3 mine 1 others 150 calls 3 returns 3\n")
+
+    def test_thread_local_variables_are_those_of_the_thread(self):
+        for level in ("-O0", "-O2"):
+            with self.subTest(level):
+                replayed = self.replay("locals.c", THREAD_LOCALS, 0, level, "-pthread")
+                self.assertEqual(replayed.out, "1\n1 303 603 903, 10 calls, 0 wrong\n", replayed.err)
 
     def test_classes_templates_and_lambdas(self):
         for level in ("-O0", "-O2"):
