@@ -238,6 +238,7 @@ void Placement::after_optimisation(Module& module) {
         }
     }
     std::vector<DbgLabelRecord*> label_records;
+    label_records.reserve(labels.size());
     for (LabelAt& at : labels)
       label_records.push_back(at.record);
     WriteTags::StaleAt stale;
@@ -266,8 +267,7 @@ void Placement::after_optimisation(Module& module) {
         if (GlobalVariable* variable = module.getNamedGlobal(name);
             optimised_ && variable && variable->hasLocalLinkage()) {
           std::set<const Function*> seen;
-          if (!may_read(function, *variable, seen))
-            frozen.stale.push_back({Target::Kind::kGlobal, 0, nullptr, false, name});
+          if (!may_read(function, *variable, seen)) frozen.stale.push_back(global_target(name));
         }
       if (optimised_ && tags_.lost_recursion(function, *at.record))
         frozen.lost = "the optimiser turned a recursion around it into a loop";

@@ -80,6 +80,11 @@ std::map<std::pair<std::string, unsigned>, Value*> variable_addresses(Function& 
   for (Instruction& instruction : host.getEntryBlock())
     if (isa<AllocaInst>(instruction) && instruction.getName() == "this.addr")
       result[{"this", 0}] = &instruction;
+  for (AllocaInst* slot : extractor::find_unreached_variables(host)) {
+    std::string key = "|" + slot->getName().str();
+    unsigned ordinal = seen[key]++;
+    result[{key, ordinal}] = slot;
+  }
   return result;
 }
 
@@ -254,7 +259,7 @@ namespace {
 // For those who work on placement: which pass lost a label. The environment asks for it.
 class LabelTrace {
 public:
-  void after(StringRef pass, Any unit) {
+  void after(StringRef pass, const Any& unit) {
     if (const auto* function = any_cast<const Function*>(&unit))
       compare(pass, **function);
     else if (const auto* loop = any_cast<const Loop*>(&unit))
@@ -281,10 +286,24 @@ private:
 } // namespace
 
 void Placement::attach(PassBuilder& builder) {
+  if (auto* callbacks = builder.getPassInstrumentationCallbacks(); callbacks && optimised_) {
+    auto may_remove = [](StringRef pass) {
+      return pass == "SROAPass" || pass == "DSEPass" || pass == "InstCombinePass";
+    };
+    callbacks->registerBeforeNonSkippedPassCallback([this, may_remove](StringRef pass, const Any& unit) {
+      if (const auto* function = any_cast<const Function*>(&unit); function && may_remove(pass))
+        tags_.before_removal(**function);
+    });
+    callbacks->registerAfterPassCallback(
+        [this, may_remove](StringRef pass, const Any& unit, const PreservedAnalyses&) {
+          if (const auto* function = any_cast<const Function*>(&unit); function && may_remove(pass))
+            tags_.after_removal(const_cast<Function&>(**function), pass == "SROAPass");
+        });
+  }
   if (auto* callbacks = builder.getPassInstrumentationCallbacks(); callbacks && is_traced()) {
     auto trace = std::make_shared<LabelTrace>();
     callbacks->registerAfterPassCallback(
-        [trace](StringRef pass, Any unit, const PreservedAnalyses&) { trace->after(pass, unit); });
+        [trace](StringRef pass, const Any& unit, const PreservedAnalyses&) { trace->after(pass, unit); });
   }
   builder.registerPipelineStartEPCallback([this](ModulePassManager& passes, OptimizationLevel) {
     passes.addPass(StartPass([this](Module& module) { before_optimisation(module); }));

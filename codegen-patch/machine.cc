@@ -280,7 +280,7 @@ void Placement::drop_what_callers_leave_out(const MachineInstr& label, const Fro
     return;
   if (!reads_globals)
     for (const auto& [global, follow] : debug.globals_read)
-      stale.push_back({Target::Kind::kGlobal, 0, nullptr, false, global});
+      stale.push_back(global_target(global));
   if (debug.reads_memory && !reads_globals) stale.push_back({});
   for (size_t i = 0; i < debug.variables.size(); ++i) {
     const extractor::Variable& variable = debug.variables[i];
@@ -349,7 +349,8 @@ bool Placement::apply_staleness(const MachineInstr& label, const Frozen& frozen,
       bool touched = any_of(stale, [&](const Target& target) {
         if (target.spares_own & bit) return false;
         bool mine = target.kind == Target::Kind::kVariable
-                        ? !home || (target.scope == scope && target.slot == home->first)
+                        ? !home || (target.scope == scope && target.slot == home->first &&
+                                    target.inlined_at == frozen.inlined_at)
                         : !home || (home->second && target.kind == Target::Kind::kUnknown);
         return mine && trace(target);
       });

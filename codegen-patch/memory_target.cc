@@ -91,6 +91,13 @@ uint64_t written_size(const Instruction& instruction) {
   return 0;
 }
 
+Target global_target(const std::string& name) {
+  Target target;
+  target.kind = Target::Kind::kGlobal;
+  target.global = name;
+  return target;
+}
+
 Target target_of_write(const Instruction& instruction) {
   Target target;
   const Value* pointer = written_pointer(instruction);
@@ -102,6 +109,7 @@ Target target_of_write(const Instruction& instruction) {
     if (const DILocation* home = slot->getDebugLoc()) {
       target.slot = home->getLine();
       target.scope = home->getScope()->getSubprogram();
+      target.inlined_at = home->getInlinedAt();
     }
     target.escapes = slot_escapes(*slot);
     const DataLayout& layout = instruction.getDataLayout();

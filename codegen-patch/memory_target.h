@@ -6,6 +6,7 @@
 #include <string>
 
 namespace llvm {
+class DILocation;
 class DISubprogram;
 class Instruction;
 class MDNode;
@@ -22,8 +23,9 @@ struct Target {
   };
   Kind kind = Kind::kUnknown;
   unsigned slot = 0;
-  const llvm::DISubprogram* scope = nullptr; // kVariable: the function whose slot it is
-  bool escapes = false;                      // kVariable: pointers to it exist
+  const llvm::DISubprogram* scope = nullptr;    // kVariable: the function whose slot it is
+  const llvm::DILocation* inlined_at = nullptr; // ... and the copy of it
+  bool escapes = false;                         // kVariable: pointers to it exist
   std::string global;
   // Until code generation: where it writes, as an address, an offset to it and a number of bytes; null and 0
   // if that is not known.
@@ -38,6 +40,8 @@ struct Target {
   uint64_t spares_behind = 0;
   std::string note; // for those who work on placement, if they ask for it
 };
+
+Target global_target(const std::string& name);
 
 // May a pointer to this stack slot be kept somewhere?
 bool slot_escapes(const llvm::Value& address);

@@ -13,6 +13,7 @@
 #include "llvm/IR/DIBuilder.h"
 #include "llvm/IR/DebugProgramInstruction.h"
 #include "llvm/IR/Dominators.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -135,6 +136,45 @@ bool WriteTags::lost_recursion(const Function& function, const DbgLabelRecord& l
   return false;
 }
 
+WriteTags::Home WriteTags::home_of(const DILocation& place) {
+  return {place.getScope()->getSubprogram(), place.getLine(), place.getInlinedAt()};
+}
+
+void WriteTags::before_removal(const Function& function) {
+  marks_of_slots_.clear();
+  for (const Instruction& instruction : instructions(function))
+    for (const DbgVariableRecord& mark : filterDbgVars(instruction.getDbgRecordRange())) {
+      if (!mark.isDbgAssign() || mark.isKillAddress() || !is_mark(mark.getVariable()->getName())) continue;
+      auto* slot = dyn_cast<AllocaInst>(getUnderlyingObject(mark.getAddress(), 0));
+      if (slot && slot->getDebugLoc() && mark.getAddressExpression()->getElements().empty())
+        marks_of_slots_[{mark.getVariable(), mark.getDebugLoc().getInlinedAt()}] = {
+            home_of(*slot->getDebugLoc()), mark.getAddress()};
+    }
+}
+
+void WriteTags::after_removal(Function& function, bool in_parts) {
+  if (marks_of_slots_.empty()) return;
+  std::set<const Metadata*> written;
+  std::set<Home> slots;
+  for (const Instruction& instruction : instructions(function)) {
+    if (const MDNode* id = instruction.getMetadata(LLVMContext::MD_DIAssignID)) written.insert(id);
+    if (isa<AllocaInst>(instruction) && instruction.getDebugLoc())
+      slots.insert(home_of(*instruction.getDebugLoc()));
+  }
+  for (Instruction& instruction : instructions(function))
+    for (DbgRecord& record : make_early_inc_range(instruction.getDbgRecordRange())) {
+      auto* mark = dyn_cast<DbgVariableRecord>(&record);
+      if (!mark || !mark->isDbgAssign() || !mark->isKillAddress()) continue;
+      auto slot = marks_of_slots_.find({mark->getVariable(), mark->getDebugLoc().getInlinedAt()});
+      if (slot == marks_of_slots_.end() || written.contains(mark->getAssignID())) continue;
+      if (in_parts || !slots.contains(slot->second.slot))
+        mark->eraseFromParent();
+      else if (slot->second.address)
+        mark->setAddress(slot->second.address);
+    }
+  marks_of_slots_.clear();
+}
+
 // The states of the groups on the paths through one function.
 class TagFlow {
 public:
@@ -152,6 +192,7 @@ private:
   using Set = uint8_t; // of states
   static constexpr Set kInStep = 1, kBehind = 2, kAhead = 4, kTangled = 8;
 
+  using Home = WriteTags::Home;
   struct Piece; // of memory that is written by the marks, see find_pieces()
   struct Step {
     // kDefine: an address gets its value, in a loop a new one.
@@ -167,7 +208,8 @@ private:
     const Value* base;
     int64_t offset;
     uint64_t size;
-    uint64_t whole_size; // 0: not known
+    uint64_t whole_size;      // 0: not known
+    int64_t from_address = 0; // where the whole write begins
   };
   struct Group {
     std::set<unsigned> tags;
@@ -175,6 +217,7 @@ private:
     std::vector<const BasicBlock*> writes;
     std::vector<const DbgVariableRecord*> records; // those of the marks that are tied to a write
     std::vector<Memory> memory;
+    const DILocation* inlined_at = nullptr; // of marks that are not tied to a write
     bool is_inlined = false;
     bool is_piece = false;
     bool collects = false; // many marks, then one write: a sum that was kept in a register over a loop
@@ -197,7 +240,7 @@ private:
   }
   unsigned group_of(unsigned tag, const DILocation* inlined_at) {
     auto [entry, is_new] = by_place_.try_emplace({tag, inlined_at}, groups_.size());
-    if (is_new) groups_.emplace_back();
+    if (is_new) groups_.emplace_back().inlined_at = inlined_at;
     return entry->second;
   }
 
@@ -252,13 +295,14 @@ private:
 
   // The memory of a mark that stands for a whole write.
   std::optional<Memory> memory_of(const DbgVariableRecord& mark, uint64_t size) const {
-    if (mark.isKillAddress() || !mark.getAddressExpression()->getElements().empty() ||
-        mark.getExpression()->getFragmentInfo())
+    int64_t further = 0;
+    if (mark.isKillAddress() || mark.getExpression()->getFragmentInfo() ||
+        !mark.getAddressExpression()->extractIfOffset(further))
       return std::nullopt;
     const DataLayout& layout = function_.getDataLayout();
     APInt offset(layout.getIndexTypeSizeInBits(mark.getAddress()->getType()), 0);
     const Value* base = mark.getAddress()->stripAndAccumulateConstantOffsets(layout, offset, true);
-    return Memory{mark.getAddress(), base, offset.getSExtValue(), size, size};
+    return Memory{mark.getAddress(), base, offset.getSExtValue() + further, size, size, further};
   }
 
   static bool is_vectorised(const Loop* loop) {
@@ -460,15 +504,15 @@ private:
       Group& group = groups_[number];
       const Target& target = tags_.tags_[place.first].target;
       if (group.tags.size() != 1 || !group.records.empty() || !group.writes.empty()) continue;
-      if (const AllocaInst* slot = slot_of(target); slot && target.size > 0)
+      if (const AllocaInst* slot = slot_of(target, place.second); slot && target.size > 0)
         group.memory.assign(group.marks.size(), {slot, slot, target.offset, target.size, target.size});
     }
   }
 
   // The one stack slot that a variable still has as it was.
-  const AllocaInst* slot_of(const Target& target) {
+  const AllocaInst* slot_of(const Target& target, const DILocation* inlined_at) {
     if (target.kind != Target::Kind::kVariable) return nullptr;
-    auto [first, last] = slots().equal_range({target.scope, target.slot});
+    auto [first, last] = slots().equal_range({target.scope, target.slot, inlined_at});
     bool same =
         first != last && std::next(first) == last &&
         first->second->getAllocationSize(function_.getDataLayout()) == TypeSize::getFixed(target.slot_size);
@@ -535,7 +579,7 @@ private:
         break;
       case Step::Kind::kLabel:
         just_written.clear();
-        if (note) note_stale(*step.label, states);
+        if (note) note_stale(step, block, states);
         break;
       }
     }
@@ -559,19 +603,53 @@ private:
       if (!groups_[i].writes.empty() || pieces_of_.contains(i)) continue;
       for (unsigned tag : groups_[i].tags) {
         const Target& other = tags_.tags_[tag].target;
-        bool same = target.kind == other.kind &&
-                    (target.kind == Target::Kind::kUnknown || target.kind == Target::Kind::kVariable
-                         ? target.slot == other.slot && target.scope == other.scope
-                         : target.global == other.global);
+        bool same =
+            target.kind == other.kind &&
+            (target.kind == Target::Kind::kUnknown || target.kind == Target::Kind::kVariable
+                 ? target.slot == other.slot && target.scope == other.scope &&
+                       (target.kind == Target::Kind::kUnknown || target.inlined_at == groups_[i].inlined_at)
+                 : target.global == other.global);
         if (same && !tags_.tags_[tag].is_call) states[i] |= kTangled;
       }
     }
   }
 
-  void note_stale(const DbgLabelRecord& label, const std::vector<Set>& states) {
-    std::vector<Target>& stale = result[&label];
+  // Groups with a mark or a write that may come after a label.
+  std::set<unsigned> groups_after(const Step& label, const Block& home) const {
+    std::set<unsigned> groups;
+    for (const Step* step = &label + 1; step != home.steps.data() + home.steps.size(); ++step)
+      groups.insert(step->group);
+    std::set<unsigned> seen;
+    std::vector<unsigned> work(home.successors.begin(), home.successors.end());
+    while (!work.empty()) {
+      unsigned index = work.back();
+      work.pop_back();
+      if (!seen.insert(index).second) continue;
+      for (const Step& step : blocks_[index].steps)
+        groups.insert(step.group);
+      work.insert(work.end(), blocks_[index].successors.begin(), blocks_[index].successors.end());
+    }
+    return groups;
+  }
+
+  // Calls that are made somewhere, of a function whose calls cannot be left out. Once there is no more of
+  // them to come, neither in the source nor in the code, all that the source says has been done.
+  bool is_sure(const Group& group) const {
+    return !group.writes.empty() && all_of(group.tags, [&](unsigned tag) {
+      const Function* callee = function_.getParent()->getFunction(tags_.tags_[tag].callee);
+      return tags_.tags_[tag].is_call && callee && !callee->onlyAccessesArgMemory();
+    });
+  }
+
+  void note_stale(const Step& label, const Block& home, const std::vector<Set>& states) {
+    std::vector<Target>& stale = result[label.label];
+    std::optional<std::set<unsigned>> after;
     for (unsigned i = 0; i < groups_.size(); ++i) {
       if ((states[i] & ~kInStep) == 0 || groups_[i].is_inlined) continue;
+      if (is_sure(groups_[i])) {
+        if (!after) after = groups_after(label, home);
+        if (!after->contains(i)) continue;
+      }
       bool is_located = groups_[i].is_piece ||
                         (!groups_[i].records.empty() && groups_[i].memory.size() == groups_[i].marks.size());
       for (unsigned tag : groups_[i].tags) {
@@ -583,20 +661,27 @@ private:
             callee && callee->onlyReadsMemory())
           continue;
         if (is_traced())
-          target.note = fmt::format("{} '{}', states {}, {} marks, {} writes{}",
+          target.note = fmt::format("{} '{}' {}, states {}, {} marks, {} writes{}",
                                     tags_.tags_[tag].is_call ? "call" : "store", tags_.tags_[tag].callee,
-                                    states[i], groups_[i].marks.size(), groups_[i].writes.size(),
-                                    groups_[i].is_piece ? ", a piece" : "");
+                                    place_of(tag), states[i], groups_[i].marks.size(),
+                                    groups_[i].writes.size(), groups_[i].is_piece ? ", a piece" : "");
+        if (is_traced() && !is_located)
+          for (const DbgVariableRecord* record : groups_[i].records) {
+            raw_string_ostream out(target.note);
+            out << "; " << *record;
+          }
         if (target.kind == Target::Kind::kVariable) {
-          if (!slots().contains({target.scope, target.slot}))
+          target.inlined_at = groups_[i].inlined_at;
+          if (!slots().contains({target.scope, target.slot, target.inlined_at}))
             continue; // not in memory: it cannot be stale there
-          target.pointer = slot_of(target);
+          target.pointer = slot_of(target, target.inlined_at);
           stale.push_back(target);
         } else if (!is_located) {
           stale.push_back(target);
         } else {
           for (const Memory& memory : groups_[i].memory) {
             target.pointer = memory.address;
+            target.offset = memory.from_address;
             target.size = memory.whole_size;
             stale.push_back(target);
           }
@@ -605,14 +690,19 @@ private:
     }
   }
 
+  std::string place_of(unsigned tag) const {
+    for (const auto& [place, number] : tags_.tag_at_)
+      if (number == tag) return fmt::format("{}:{}", place.first->getName().str(), place.second);
+    return "";
+  }
+
   // The stack slots that are still in memory.
-  const std::multimap<std::pair<const DISubprogram*, unsigned>, const AllocaInst*>& slots() {
+  const std::multimap<Home, const AllocaInst*>& slots() {
     if (!slots_known_) {
       for (const BasicBlock& block : function_)
         for (const Instruction& instruction : block)
           if (const DILocation* home = instruction.getDebugLoc(); isa<AllocaInst>(instruction) && home)
-            slots_.emplace(std::pair(home->getScope()->getSubprogram(), home->getLine()),
-                           cast<AllocaInst>(&instruction));
+            slots_.emplace(WriteTags::home_of(*home), cast<AllocaInst>(&instruction));
       slots_known_ = true;
     }
     return slots_;
@@ -668,7 +758,7 @@ private:
   std::map<const Instruction*, std::vector<Piece>> covered_;
   std::map<const Instruction*, std::vector<unsigned>> defines_;
   std::vector<Block> blocks_;
-  std::multimap<std::pair<const DISubprogram*, unsigned>, const AllocaInst*> slots_;
+  std::multimap<Home, const AllocaInst*> slots_;
   bool slots_known_ = false;
 };
 

@@ -9,14 +9,17 @@
 #include "codegen-patch/memory_target.h"
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/IR/ValueHandle.h"
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace llvm {
 class DbgLabelRecord;
 class DIBuilder;
+class DILocalVariable;
 class DISubprogram;
 class Function;
 } // namespace llvm
@@ -41,6 +44,11 @@ public:
 
   static bool is_mark(llvm::StringRef name);
 
+  // Around a pass that may remove variables from memory, or writes to them. Marks of writes to what is gone
+  // go; the others keep their address. `in_parts`: it removes parts of variables, too.
+  void before_removal(const llvm::Function& function);
+  void after_removal(llvm::Function& function, bool in_parts);
+
   // Does a call of the function, as the source has it, write to nothing but variables of its own?
   bool is_quiet(const llvm::Function& function);
 
@@ -57,6 +65,15 @@ private:
   std::map<std::pair<const llvm::DISubprogram*, unsigned>, unsigned> tag_at_; // by ordinal
   std::map<const llvm::DISubprogram*, std::vector<unsigned>> self_calls_;     // ordinals
   std::map<std::string, bool> quiet_;                                         // by function
+  // Of a stack slot: its function, its ordinal there, and which copy of the function.
+  using Home = std::tuple<const llvm::DISubprogram*, unsigned, const llvm::DILocation*>;
+  static Home home_of(const llvm::DILocation& place);
+  struct AddressOfMark {
+    Home slot;
+    llvm::WeakVH address;
+  };
+  // Of writes to stack slots, by mark and copy of the function.
+  std::map<std::pair<const llvm::DILocalVariable*, const llvm::DILocation*>, AddressOfMark> marks_of_slots_;
 };
 
 } // namespace rdb::codegen

@@ -58,6 +58,22 @@ std::vector<AnnotatedVariable> find_variables(llvm::Function& function) {
   return variables;
 }
 
+std::vector<llvm::AllocaInst*> find_unreached_variables(llvm::Function& function) {
+  std::vector<llvm::AllocaInst*> variables;
+  for (llvm::Instruction& instruction : function.getEntryBlock()) {
+    auto* slot = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    if (!slot || !slot->hasName() || slot->getName().contains('.')) continue;
+    if (slot->getName() == "retval" || slot->getName() == "saved_stack" || slot->getName() == "nrvo" ||
+        slot->getName() == "tmp")
+      continue;
+    if (llvm::none_of(slot->users(), [](llvm::User* user) {
+          return llvm::isa<llvm::Instruction>(user) && is_note(*llvm::cast<llvm::Instruction>(user));
+        }))
+      variables.push_back(slot);
+  }
+  return variables;
+}
+
 void erase_annotations(llvm::Module& module) {
   std::vector<llvm::Instruction*> dead;
   for (llvm::Function& function : module)

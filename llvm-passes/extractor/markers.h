@@ -7,6 +7,7 @@
 #include <vector>
 
 namespace llvm {
+class AllocaInst;
 class CallInst;
 class Function;
 class Instruction;
@@ -32,6 +33,10 @@ struct AnnotatedVariable {
 
 std::vector<Marker> find_markers(llvm::Function& function);
 std::vector<AnnotatedVariable> find_variables(llvm::Function& function);
+
+// Variables that have no annotation because their declaration is never reached (in front of a switch's first
+// case, behind a goto): known by their name. The compiler's own have no name or one with a dot.
+std::vector<llvm::AllocaInst*> find_unreached_variables(llvm::Function& function);
 
 // Removes the calls and the strings that only they use.
 void erase_annotations(llvm::Module& module);

@@ -41,21 +41,6 @@ struct HostVariable {
 
 using HostVariables = std::map<Value*, HostVariable>;
 
-HostVariables host_variables(Function& host) {
-  HostVariables result;
-  std::map<std::string, unsigned> seen;
-  for (const AnnotatedVariable& variable : find_variables(host)) {
-    VariableNote note = parse_variable_note(variable.note);
-    unsigned ordinal = seen[note.key]++;
-    result.try_emplace(variable.address,
-                       HostVariable{Variable::Kind::kLocal, note.key, ordinal, note.name, note.type});
-  }
-  for (Instruction& instruction : host.getEntryBlock())
-    if (isa<AllocaInst>(instruction) && instruction.getName() == "this.addr")
-      result.try_emplace(&instruction, HostVariable{Variable::Kind::kThis, "this", 0, "this", ""});
-  return result;
-}
-
 // The instructions of a region in its host: from the enter marker to the leave marker.
 std::set<Instruction*> region_instructions(const Marker& enter, unsigned region) {
   std::set<Instruction*> result;
@@ -74,6 +59,30 @@ std::set<Instruction*> region_instructions(const Marker& enter, unsigned region)
         for (BasicBlock* successor : successors(next))
           work.push_back(&successor->front());
     }
+  }
+  return result;
+}
+
+HostVariables host_variables(Function& host, const std::vector<Marker>& markers) {
+  HostVariables result;
+  std::map<std::string, unsigned> seen;
+  for (const AnnotatedVariable& variable : find_variables(host)) {
+    VariableNote note = parse_variable_note(variable.note);
+    unsigned ordinal = seen[note.key]++;
+    result.try_emplace(variable.address,
+                       HostVariable{Variable::Kind::kLocal, note.key, ordinal, note.name, note.type});
+  }
+  for (Instruction& instruction : host.getEntryBlock())
+    if (isa<AllocaInst>(instruction) && instruction.getName() == "this.addr")
+      result.try_emplace(&instruction, HostVariable{Variable::Kind::kThis, "this", 0, "this", ""});
+  std::set<Instruction*> inside; // regions
+  for (const Marker& marker : markers)
+    if (marker.what == "enter") inside.merge(region_instructions(marker, marker.region));
+  for (AllocaInst* slot : find_unreached_variables(host)) {
+    if (all_of(slot->users(), [&](User* user) { return inside.contains(cast<Instruction>(user)); }))
+      continue; // the debug code's
+    std::string name = slot->getName().str();
+    result.try_emplace(slot, HostVariable{Variable::Kind::kLocal, "|" + name, seen["|" + name]++, name, ""});
   }
   return result;
 }
@@ -250,8 +259,12 @@ private:
       auto* from = dyn_cast<Instruction>(load->getPointerOperand());
       Value* source = from ? origin_[from] : nullptr;
       auto variable = source ? variables_.find(source) : variables_.end();
-      bool stable = variable != variables_.end() && variable->second.kind == Variable::Kind::kThis;
-      if (!stable)
+      bool is_variable = variable != variables_.end();
+      if (is_variable && variable->second.kind != Variable::Kind::kThis && !is_never_changed(*source))
+        throw std::runtime_error(fmt::format("it needs the size of a variable-length array, which depends on "
+                                             "what '{}' was before: '{}' may have changed since",
+                                             variable->second.name, variable->second.name));
+      if (!is_variable)
         throw std::runtime_error(
             fmt::format("it depends on '{}', which the program computed before", describe(value)));
     } else if (!isa<GetElementPtrInst, CastInst, BinaryOperator>(value)) {
@@ -273,6 +286,19 @@ private:
       auto* call = dyn_cast<IntrinsicInst>(user);
       return inside_.contains(cast<Instruction>(user)) || (call && call->isLifetimeStartOrEnd());
     });
+  }
+
+  // Does this variable of the host have one value all the time?
+  static bool is_never_changed(const Value& slot) {
+    unsigned stores = 0;
+    return isa<AllocaInst>(slot) && all_of(slot.users(), [&](const User* user) {
+             auto* store = dyn_cast<StoreInst>(user);
+             if (store && store->getPointerOperand() == &slot && store->getValueOperand() != &slot)
+               return ++stores == 1;
+             auto* call = dyn_cast<IntrinsicInst>(user);
+             return isa<LoadInst>(user) || (call && (call->isLifetimeStartOrEnd() ||
+                                                     call->getIntrinsicID() == Intrinsic::var_annotation));
+           });
   }
 
   static std::string describe(Instruction* value) {
@@ -401,7 +427,7 @@ void outline_regions(Module& module, Extraction& extraction) {
   for (Function* host : hosts) {
     std::vector<Marker> markers = find_markers(*host);
     if (markers.empty()) continue;
-    HostVariables variables = host_variables(*host);
+    HostVariables variables = host_variables(*host, markers);
     std::set<Value*> shared = shared_variables(*host, markers, variables);
     for (const Marker& marker : markers) {
       if (marker.what != "enter") continue;

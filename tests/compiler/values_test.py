@@ -19,6 +19,10 @@ def first_not_in_order(lines, expected):
     return None
 
 
+NAMES = ("basics.c", "objects.cc", "shared.c", "debug_statics.c", "control.c", "paths.c", "stale_statics.c",
+         "vla_bits_union.c")
+
+
 class Values(CompilerTest):
     def outputs(self, name, flags):
         path = os.path.join(PROGRAMS, name)
@@ -31,12 +35,12 @@ class Values(CompilerTest):
         return expected.splitlines(), got.splitlines()
 
     def test_without_optimisation_everything_is_there(self):
-        for name in ("basics.c", "objects.cc", "shared.c", "debug_statics.c"):
+        for name in NAMES:
             expected, got = self.outputs(name, ["-O0"])
             self.assertEqual(expected, got, name)
 
     def test_with_optimisation_nothing_is_wrong(self):
-        for name in ("basics.c", "objects.cc", "stale_memory.c", "shared.c", "debug_statics.c"):
+        for name in (*NAMES, "stale_memory.c"):
             for level in ("-O1", "-O2", "-O3", "-Os"):
                 expected, got = self.outputs(name, [level])
                 wrong = first_not_in_order(got, expected)

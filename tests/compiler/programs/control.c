@@ -41,6 +41,20 @@ static const char *name(int n) {
     return "many";
   }
 }
+// A variable whose declaration is never reached, as generated parsers have them.
+static int reduce(int rule) {
+  switch (rule) {
+    int left;
+  case 1:
+    left = rule + 4;
+    rdb_begin
+      printf("left=%d\n", left);
+    rdb_end
+    return left * 2;
+  default:
+    return rule;
+  }
+}
 int main(void) {
   volatile int tries = 0;
   if (setjmp(env) < 2) {
@@ -51,6 +65,6 @@ int main(void) {
     longjmp(env, tries);
   }
   static const char code[] = {0, 1, 0, 2};
-  printf("%d %s %s %s\n", interpret(code), name(0), name(2), name(7));
+  printf("%d %s %s %s %d\n", interpret(code), name(0), name(2), name(7), reduce(1));
   return 0;
 }

@@ -24,6 +24,15 @@ static int fill(int n) {
   rdb_end
   return squares[n - 1];
 }
+// The size of its rows is nowhere but in n.
+static int corner(int n, int grid[n][n + 1]) {
+  short pairs[n][2];
+  pairs[n - 1][1] = (short)n;
+  rdb_begin
+    printf("row %zu, corner %d, pairs %zu\n", sizeof grid[0], grid[n - 1][n], sizeof pairs);
+  rdb_end
+  return grid[n - 1][n] + pairs[n - 1][1];
+}
 int main(int argc, char **argv) {
   (void)argv;
   struct outer o = {{1, 2, 3}, {{{0x01020304}, 1.5}, {{5}, 2.5}}};
@@ -32,6 +41,8 @@ int main(int argc, char **argv) {
   rdb_begin
     printf("a=%u b=%u byte=%u weight=%g\n", o.flags.a, o.flags.b, o.inner[0].word.bytes[1], o.inner[1].weight);
   rdb_end
+  int grid[2][3] = {{1, 2, 3}, {4, 5, 6}};
+  printf("%d\n", corner(argc + 1, grid));
   printf("%u %g\n", o.inner[1].word.number, o.inner[0].weight);
   return 0;
 }
