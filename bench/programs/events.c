@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define COUNT 1000
+#define RARELY 4096 // rounds between writes to what is watched
 struct node {
   long key;
   struct node* next;
@@ -39,8 +40,8 @@ static long work(long rounds) {
     for (size_t i = 1; i < 4096; i++)
       text[i] = (char)(text[i - 1] * 5 + (char)i);
     if (memchr(text, 250, sizeof text)) sum++;
-    if (round % 64 == 0) {
-      counters[round / 64 % 4]++;
+    if (round % RARELY == 0) {
+      counters[round / RARELY % 4]++;
       table[round % COUNT]->next = &nodes[sum & 511];
     }
   }

@@ -61,6 +61,7 @@ EventApi::~EventApi() {
 uint64_t EventApi::add(rdb_event_kind kind, const char* name, const void* address, size_t size, unsigned how,
                        rdb_callback callback, void* data) {
   if (callback == nullptr) return refuse("there is no callback");
+  replayer_.ask_to_settle();
   auto side = static_cast<EventKind>(kind);
   RegionCount& count = counts_.emplace_back();
   count.place = kCallbackPlace;

@@ -27,7 +27,10 @@ public:
 
   uint64_t add(rdb_event_kind kind, const char* name, const void* address, size_t size, unsigned how,
                rdb_callback callback, void* data);
-  bool remove(uint64_t id) { return events_.remove(id); }
+  bool remove(uint64_t id) {
+    replayer_.ask_to_settle();
+    return events_.remove(id);
+  }
   const char* where(const void* address);
   void print_backtrace();
   size_t backtrace(const void** addresses, size_t most);

@@ -23,6 +23,16 @@ bool matches(const std::string& glob, const std::string& name) {
 
 } // namespace
 
+Events::Events()
+    : returns_({.function =
+                    [](void* context, void* argument, uint64_t pc) {
+                      auto& events = *static_cast<Events*>(argument);
+                      auto& run = *static_cast<replay::Replayer*>(context);
+                      events.leave(run, pc);
+                      if (events.changed_) events.arm(run);
+                    },
+                .argument = this}) {}
+
 void Events::add_function(replay::Replayer& replayer, uint64_t address, const std::string& name,
                           const Wanted& wanted) {
   auto [place, fresh] = functions_.try_emplace(address);
@@ -31,8 +41,19 @@ void Events::add_function(replay::Replayer& replayer, uint64_t address, const st
   if (std::find(audience.begin(), audience.end(), wanted) == audience.end()) audience.push_back(wanted);
   returns_.set_silent(address, place->second.entered.empty());
   if (!fresh) return;
-  functions_by_pc_.set(address, &place->second);
-  replayer.translator().add_hook(GuestAddr(address));
+  Function& function = place->second;
+  function.events = this;
+  functions_by_pc_.set(address, &function);
+  auto entered = [](void* context, void* argument, uint64_t pc) {
+    auto& called = *static_cast<Function*>(argument);
+    auto& run = *static_cast<replay::Replayer*>(context);
+    Events& events = *called.events;
+    events.enter(run, pc, called);
+    if (events.changed_) events.arm(run);
+  };
+  replayer.translator().add_hook(
+      GuestAddr(address),
+      {.function = entered, .argument = &function, .quick = wanted->kind == EventKind::ret});
 }
 
 void Events::match(replay::Replayer& replayer, const ProgramFile& file, uint64_t bias, const Wanted& wanted) {

@@ -61,6 +61,7 @@ struct Event {
 
 class Events final : public replay::Observer {
 public:
+  Events();
   using Callback = std::function<void(replay::Replayer&, const Event&)>;
   using Id = uint64_t;
 
@@ -83,6 +84,7 @@ public:
 
   void mapped(replay::Replayer& replayer, const trace::MapInput& map) override;
   void hooked(replay::Replayer& replayer, GuestAddr pc) override;
+  void settle(replay::Replayer& replayer) override { arm(replayer); }
   void before_input(replay::Replayer& replayer, const trace::Input& input) override;
   void after_input(replay::Replayer& replayer, const trace::Input& input) override;
   void accessed(replay::Replayer& replayer, const engine::Access& access) override;
@@ -110,6 +112,7 @@ private:
   // Those who are told of one thing. It may grow and lose members while they are told.
   using Audience = std::vector<Wanted>;
   struct Function {
+    Events* events = nullptr;
     std::string name;
     Audience entered, returned;
   };

@@ -26,6 +26,8 @@ public:
 
   // Is it time for a copy, by a clock that counts on its own?
   bool is_copy_due(uint64_t ticks) const { return ticks >= next_ && copies_ < kMostCopies; }
+  // Is there more to do before debug code runs than enter()?
+  bool is_busy(uint64_t ticks) const { return catches_up_ || is_copy_due(ticks); }
   // Before debug code runs. True if this is a new process, which has no timers yet.
   bool make_copy(uint64_t ticks);
   // Around a piece of debug code. If this process ends meanwhile, in whatever way, the last copy goes on,

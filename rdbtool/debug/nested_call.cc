@@ -132,9 +132,6 @@ constexpr size_t kLogKept = 1u << 20; // bytes of it that stay in memory
 constexpr engine::Gpr kArguments[6] = {engine::RDI, engine::RSI, engine::RDX,
                                        engine::RCX, engine::R8,  engine::R9};
 
-// The one that runs; debug functions do not run concurrently.
-NestedCalls* g_current = nullptr;
-
 engine::TranslatorOptions engine_options() {
   engine::TranslatorOptions options;
   options.cache_place = kCachePlace;
@@ -159,8 +156,9 @@ void* nested_call_stub() {
 }
 
 void run_nested_call(CallFrame* frame, uint64_t target) {
-  if (g_current == nullptr) give_up("a function of the program was called before the program runs");
-  g_current->run(*frame, target);
+  if (NestedCalls::current_ == nullptr)
+    give_up("a function of the program was called before the program runs");
+  NestedCalls::current_->run(*frame, target);
 }
 
 NestedCalls::NestedCalls(replay::Replayer& replayer)
@@ -196,10 +194,6 @@ bool NestedCalls::interrupt(void* context) {
   if (!running_) return false;
   engine_.interrupt(context);
   return true;
-}
-
-void NestedCalls::begin_region() {
-  g_current = this;
 }
 
 void NestedCalls::begin_use() {

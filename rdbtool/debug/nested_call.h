@@ -50,7 +50,7 @@ public:
   void undo_to(size_t mark);
 
   // Around a region: afterwards the guest's memory is what it was.
-  void begin_region();
+  void begin_region() { current_ = this; }
   void end_region() {
     if (used_) undo();
   }
@@ -66,6 +66,9 @@ private:
   bool is_callback(const engine::Stop& stop) const;
   void call_out();
   int64_t system_call();
+
+  // The one that runs; debug functions do not run concurrently.
+  static inline NestedCalls* current_ = nullptr;
 
   replay::Replayer& replayer_;
   engine::Translator engine_;

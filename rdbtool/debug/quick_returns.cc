@@ -4,20 +4,23 @@
 #include "rdbtool/debug/returns.h"
 
 namespace rdb::debug {
+namespace {
+
+bool is_plain(const guest::AddressSpace& space, uint64_t address) {
+  for (const guest::PlainRange& range : space.plain_ranges())
+    if (range.holds(address, sizeof(uint64_t))) return true;
+  return false;
+}
+
+} // namespace
 
 // True if that is all there is to do at this hook.
 bool Returns::note(void* self, uint64_t pc, const engine::Registers& registers) {
   Returns& returns = *static_cast<Returns*>(self);
-  if (returns.silent_.find(pc) == nullptr) {
-    const Waiting* waiting = returns.by_pc_.find(pc);
-    return waiting != nullptr && waiting->size == 0;
-  }
+  if (returns.silent_.find(pc) == nullptr) return false;
   uint64_t sp = registers.gpr[engine::RSP];
   const replay::Replayer& replayer = *returns.replayer_;
-  bool plain = false;
-  for (const guest::PlainRange& range : replayer.space().plain_ranges())
-    plain |= range.holds(sp, sizeof(uint64_t));
-  if (!plain) return false;
+  if (!is_plain(replayer.space(), sp)) return false;
   Waiting* waiting = returns.by_pc_.find(*GuestAddr(sp).ptr<uint64_t>());
   if (waiting == nullptr || waiting->size == waiting->room) return false;
   Call* calls = waiting->calls.get();

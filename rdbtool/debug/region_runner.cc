@@ -34,6 +34,37 @@ void write_fully(int fd, const char* bytes, size_t size) {
   }
 }
 
+// Collects what is written, in memory of its own.
+class Writer {
+public:
+  explicit Writer(int fd) : fd_(fd) {}
+
+  void put(std::string_view bytes) {
+    while (!bytes.empty()) {
+      if (used_ == sizeof room_) flush();
+      size_t size = bytes.copy(room_ + used_, sizeof room_ - used_);
+      used_ += size;
+      bytes.remove_prefix(size);
+    }
+  }
+  void prefix(const replay::Replayer& replayer, std::string_view place) {
+    char text[64];
+    auto end = fmt::format_to_n(text, sizeof text, "[{} {} ", replayer.now().value, replayer.thread().value);
+    put({text, std::min(end.size, sizeof text)});
+    put(place);
+    put("] ");
+  }
+  void flush() {
+    write_fully(fd_, room_, used_);
+    used_ = 0;
+  }
+
+private:
+  static inline char room_[1 << 14];
+  int fd_;
+  size_t used_ = 0;
+};
+
 constexpr uint16_t kInitialControl = 0x37F;
 
 // The guest's x87 state is in the CPU all the time; its vector registers are saved already. Saving costs more
@@ -180,7 +211,10 @@ void RegionRunner::start_clock() {
 }
 
 void RegionRunner::run(RegionCount& count, Code code, void* argument, int error) {
-  if (fallback_.in_use() && !may_run(count)) return;
+  if (fallback_.in_use()) {
+    if (fallback_.is_busy(ticks_) && !may_run(count)) return;
+    fallback_.enter(count);
+  }
   ++count.hits;
   bool completed;
   {
@@ -212,7 +246,6 @@ bool RegionRunner::may_run(RegionCount& count) {
     // A copy may have come here to give it up.
     if (gives_up()) return false;
   }
-  fallback_.enter(count);
   return true;
 }
 
@@ -299,29 +332,33 @@ void RegionRunner::give_up_after(RegionCount& count) {
   fallback_.go_back();
 }
 
+// Takes nothing from the heap, which debug code may have broken after it printed this.
 void RegionRunner::show_output(RegionCount& count) {
   std::fflush(stdout);
   off_t size = lseek(captured_, 0, SEEK_CUR);
   if (size <= 0) return;
-  std::string& text = captured_text_;
-  text.resize(static_cast<size_t>(size));
-  ssize_t n = pread(captured_, text.data(), text.size(), 0);
-  text.resize(n > 0 ? static_cast<size_t>(n) : 0);
+  static char text[1 << 14];
+  Writer writer(terminal_);
+  bool in_line = false;
+  ssize_t n;
+  for (off_t at = 0; at < size && (n = pread(captured_, text, sizeof text, at)) > 0; at += n) {
+    std::string_view left(text, static_cast<size_t>(std::min<off_t>(n, size - at)));
+    while (!left.empty()) {
+      if (!in_line) {
+        ++count.lines;
+        if (options_.prefix) writer.prefix(*replayer_, count.place);
+      }
+      std::string_view line = left.substr(0, std::min(left.find('\n'), left.size() - 1) + 1);
+      writer.put(line);
+      in_line = line.back() != '\n';
+      left.remove_prefix(line.size());
+    }
+  }
+  if (options_.prefix && in_line) writer.put("\n");
+  writer.flush();
   // The file's pages are kept for the next time, unless they are many.
   if ((size > kKeptOutput && ftruncate(captured_, 0) != 0) || lseek(captured_, 0, SEEK_SET) != 0)
     bug("cannot empty the output buffer");
-  std::string& result = shown_text_;
-  result.clear();
-  for (size_t at = 0; at < text.size();) {
-    size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
-    ++count.lines;
-    if (options_.prefix)
-      result += fmt::format("[{} {} {}] ", replayer_->now().value, replayer_->thread().value, count.place);
-    result.append(text, at, end - at);
-    at = end;
-  }
-  if (options_.prefix && result.back() != '\n') result += '\n';
-  write_fully(terminal_, result.data(), result.size());
 }
 
 bool RegionRunner::host_fault(int signal, siginfo_t* info, void* context) {

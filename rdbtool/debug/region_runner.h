@@ -72,7 +72,6 @@ private:
   sigset_t mask_ = {};
   int terminal_ = -1; // where debug output goes, while standard output is something else
   int captured_ = -1; // where debug output is kept before it gets its prefix
-  std::string captured_text_, shown_text_;
 };
 
 } // namespace rdb::debug

@@ -224,17 +224,29 @@ void Regions::attach(replay::Replayer& replayer, Attached& attached, uint64_t be
     auto site = sites.find({location.region, location.instance});
     if (site == sites.end()) continue;
     uint64_t address = location.address.value + bundle.bias();
-    Place& place = places_[address];
+    Place& place = place_at(replayer, address);
     (location.side == descriptors::Side::kBefore ? place.before : place.after).push_back(site->second);
-    replayer.translator().add_hook(GuestAddr(address));
   }
   for (const descriptors::Entry& entry : d.entries) {
-    uint64_t address = entry.address.value + bundle.bias();
-    places_[address].activations.emplace_back(&attached, entry.activation);
-    replayer.translator().add_hook(GuestAddr(address));
+    place_at(replayer, entry.address.value + bundle.bias())
+        .activations.emplace_back(&attached, entry.activation);
   }
-  for (auto& [address, place] : places_)
-    places_by_pc_.set(address, &place);
+}
+
+Regions::Place& Regions::place_at(replay::Replayer& replayer, uint64_t address) {
+  auto [entry, fresh] = places_.try_emplace(address);
+  Place& place = entry->second;
+  if (!fresh) return place;
+  place.regions = this;
+  places_by_pc_.set(address, &place);
+  auto arrive = [](void* context, void* argument, uint64_t pc) {
+    auto& where = *static_cast<Place*>(argument);
+    auto& run = *static_cast<replay::Replayer*>(context);
+    where.regions->arrive(run, where, pc);
+    run.settle();
+  };
+  replayer.translator().add_hook(GuestAddr(address), {.function = arrive, .argument = &place});
+  return place;
 }
 
 bool Regions::selected(const descriptors::Region& region, const std::string& file) const {
@@ -250,12 +262,14 @@ bool Regions::selected(const descriptors::Region& region, const std::string& fil
 void Regions::hooked(replay::Replayer& replayer, GuestAddr pc) {
   // What is behind the last instruction comes before what is in front of the next.
   if (after_.waits()) arrive_after(replayer, pc.value);
-  Place* place = places_by_pc_.find(pc.value);
-  if (place == nullptr) return;
-  if (!place->activations.empty()) begin_activations(replayer, *place);
-  for (Site& site : place->before)
+  if (Place* place = places_by_pc_.find(pc.value)) arrive(replayer, *place, pc.value);
+}
+
+void Regions::arrive(replay::Replayer& replayer, Place& place, uint64_t pc) {
+  if (!place.activations.empty()) begin_activations(replayer, place);
+  for (Site& site : place.before)
     call(replayer, site);
-  if (!place->after.empty()) after_.expect(replayer, pc.value);
+  if (!place.after.empty()) after_.expect(replayer, pc);
 }
 
 void Regions::arrive_after(replay::Replayer& replayer, uint64_t pc) {

@@ -74,6 +74,7 @@ private:
   };
   // What is to be done at an address.
   struct Place {
+    Regions* regions = nullptr;
     std::vector<std::pair<const Attached*, uint32_t>> activations; // that begin anew
     std::vector<Site> before;
     std::vector<Site> after;
@@ -87,6 +88,8 @@ private:
   bool selected(const descriptors::Region& region, const std::string& file) const;
   void find_all_thread_locals(replay::Replayer& replayer);
   void find_thread_locals(replay::Replayer& replayer, Attached& attached, uint64_t thread_pointer);
+  Place& place_at(replay::Replayer& replayer, uint64_t address);
+  void arrive(replay::Replayer& replayer, Place& place, uint64_t pc);
   void arrive_after(replay::Replayer& replayer, uint64_t pc);
   void begin_activations(replay::Replayer& replayer, const Place& place);
   void skip(Site& site, uint64_t now, const std::string& why) const;

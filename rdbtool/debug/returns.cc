@@ -18,7 +18,7 @@ Returns::Waiting& Returns::waiting_at(replay::Replayer& replayer, uint64_t pc) {
   if (Waiting* known = by_pc_.find(pc)) return *known;
   Waiting& fresh = waiting_[pc];
   by_pc_.set(pc, &fresh);
-  replayer.translator().add_hook(GuestAddr(pc));
+  replayer.translator().add_hook(GuestAddr(pc), arrived_);
   if (replayer_ == nullptr) {
     replayer_ = &replayer;
     replayer.translator().set_quick_hook({&note, this});
@@ -41,13 +41,16 @@ const std::vector<uint64_t>& Returns::arrive(replay::Replayer& replayer, uint64_
   Waiting* waiting = by_pc_.find(pc);
   if (waiting == nullptr || waiting->size == 0) return returned_;
   uint64_t sp = replayer.registers().gpr[engine::RSP];
-  Call* begin = waiting->calls.get();
-  Call* end = std::remove_if(begin, begin + waiting->size, [&](const Call& call) {
-    if (call.thread != replayer.thread() || call.sp > sp) return false;
-    if (call.sp == sp) returned_.push_back(call.function);
-    return true; // those below were left in other ways
-  });
-  waiting->size = static_cast<size_t>(end - begin);
+  ThreadId thread = replayer.thread();
+  Call* kept = waiting->calls.get();
+  for (const Call *call = kept, *end = kept + waiting->size; call != end; ++call) {
+    if (call->thread != thread || call->sp > sp)
+      *kept++ = *call;
+    else if (call->sp == sp)
+      returned_.push_back(call->function);
+    // Those below were left in other ways.
+  }
+  waiting->size = static_cast<size_t>(kept - waiting->calls.get());
   return returned_;
 }
 

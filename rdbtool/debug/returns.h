@@ -18,7 +18,8 @@ public:
     uint64_t sp; // when it has returned
   };
 
-  Returns() = default;
+  // `arrived`: what is called where a call returns to.
+  explicit Returns(const engine::DirectHook& arrived) : arrived_(arrived) {}
   Returns(const Returns&) = delete;
   Returns& operator=(const Returns&) = delete;
 
@@ -40,6 +41,7 @@ private:
   static void grow(Waiting& waiting);
   static bool note(void* self, uint64_t pc, const engine::Registers& registers);
 
+  engine::DirectHook arrived_;
   replay::Replayer* replayer_ = nullptr;
   std::unordered_map<uint64_t, Waiting> waiting_;
   engine::PcTable<Waiting> by_pc_; // the same, for those in a hurry

@@ -13,6 +13,21 @@ namespace rdb::engine {
 
 struct Block;
 
+// What a hook calls if nobody else hooks the same address; else, and if this is null, the hook of all
+// addresses is called.
+struct DirectHook {
+  // `context`: the same as that of all addresses.
+  void (*function)(void* context, void* argument, uint64_t pc) = nullptr;
+  void* argument = nullptr;
+  bool quick = false; // Translator::set_quick_hook() may do instead
+};
+
+// Who hooks an address.
+struct HookUse {
+  uint32_t users = 0;
+  DirectHook direct;
+};
+
 enum class Flavour : uint8_t {
   basic,
   trace,
@@ -46,6 +61,7 @@ struct Exit {
   Block* block = nullptr;
   uint64_t target = 0;                      // guest pc to go on at
   const Instruction* instruction = nullptr; // for the kinds that the host has to carry out
+  const HookUse* hook = nullptr;            // hook: who is called, if there is only one
   CodeOffset branch = 0;                    // direct: the rel32 field that links it
   CodeOffset tail = 0;                      // direct: where the field points while unlinked
   CodeOffset resume = 0;                    // limit, hot, hook: where to go on as if nothing happened

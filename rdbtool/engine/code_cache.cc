@@ -79,9 +79,9 @@ void CodeCache::reset() {
   arena_.clear();
   dead_bytes_ = 0;
   std::fill_n(table_, kIndirectSlots, glue_.indirect_miss);
-  exits_.push_back({.kind = ExitKind::indirect}); // kExitIndirectMiss
-  exits_.push_back({});                           // kExitFault
-  exits_.push_back({});                           // kExitHooked
+  exits_.add({.kind = ExitKind::indirect}); // kExitIndirectMiss
+  exits_.add({});                           // kExitFault
+  exits_.add({});                           // kExitHooked
 }
 
 Block* CodeCache::block_at(uint64_t address) {
@@ -146,9 +146,8 @@ int32_t* CodeCache::new_counter() {
 }
 
 uint32_t CodeCache::add_exit(Block& block, const Exit& exit) {
-  auto number = static_cast<uint32_t>(exits_.size());
-  exits_.push_back(exit);
-  exits_.back().block = &block;
+  uint32_t number = exits_.add(exit);
+  exits_[number].block = &block;
   return number;
 }
 

@@ -5,6 +5,7 @@
 
 #include "rdbtool/engine/arena.h"
 #include "rdbtool/engine/block.h"
+#include "rdbtool/engine/exit_table.h"
 #include "rdbtool/engine/glue.h"
 #include "rdbtool/engine/pc_table.h"
 #include "rdbtool/engine/watch_filter.h"
@@ -111,7 +112,7 @@ private:
   State* state_ = nullptr;
   Glue glue_;
   std::deque<Block> blocks_; // in order of address
-  std::deque<Exit> exits_;
+  ExitTable exits_;
   PcTable<Block> blocks_by_pc_;
   PcTable<Block> steps_by_pc_;
   PcTable<Block> units_by_pc_;

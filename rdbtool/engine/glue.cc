@@ -160,7 +160,7 @@ Glue emit_glue(Emitter& emit, State& state, const Cpu& cpu, uint32_t miss_exit) 
   emit.jcc(kConditionZero).to(save_rest);
   emit.jmp_to(load_and_go);
 
-  glue.shared_hook = emit.here();
+  glue.hook = emit.here();
   save_general(emit, state);
   code(emit, {0xFC}); // cld
   uint8_t* save_all = emit.here();
@@ -173,12 +173,9 @@ Glue emit_glue(Emitter& emit, State& state, const Cpu& cpu, uint32_t miss_exit) 
   emit.jcc(kConditionZero).to(pop_and_return);
   emit.jmp_to(load_all);
 
-  glue.hook = emit.here();
+  glue.quick_hook = emit.here();
   save_general(emit, state);
   code(emit, {0xFC}); // cld
-  emit.load(RAX, &state.quick_hook_entry);
-  code(emit, {0x48, 0x85, 0xC0}); // test rax, rax
-  emit.jcc(kConditionZero).to(save_all);
   call_quickly(emit, state, &state.quick_hook_entry);
   emit.jcc(kConditionZero).to(save_all);
   emit.jmp_to(load_and_go);

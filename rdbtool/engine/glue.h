@@ -12,8 +12,8 @@ struct Glue {
   void (*enter)() = nullptr;        // loads the guest's registers and jumps to State::resume
   uint8_t* leave = nullptr;         // saves the guest's registers and returns from enter()
   uint8_t* quick_leave = nullptr;   // the same, but the host may go on at once: see State::quick_entry
-  uint8_t* hook = nullptr;          // asks State::quick_hook_entry, then goes on with:
-  uint8_t* shared_hook = nullptr;   // calls State::hook_entry with all of the guest's state saved
+  uint8_t* hook = nullptr;          // calls State::hook_entry with all of the guest's state saved
+  uint8_t* quick_hook = nullptr;    // the same, but asks State::quick_hook_entry first
   uint8_t* indirect_miss = nullptr; // rcx holds a guest address that the indirect table does not have
 };
 

@@ -41,6 +41,7 @@ uint64_t Translator::quick_hook_entry(void* self) {
   uint64_t now = translator.executed_ + static_cast<uint64_t>(charged);
   // The code was left and is back at an instruction whose hook was called.
   if (translator.hooked_at_ == now && translator.hooked_pc_ == exit.target) return 0;
+  if (translator.quick_hook_.function == nullptr) return 0;
   if (!translator.quick_hook_.function(translator.quick_hook_.context, exit.target, state.registers))
     return 0;
   translator.hooked_at_ = now;

@@ -31,7 +31,7 @@ struct State {
   void* quick_context = nullptr;
   uint32_t in_quick_call = 0; // host code runs, but with the guest's FS base and vectors
   // At a hook: this is called with the guest's whole state saved and returns like quick_entry. The other is
-  // asked first, like quick_entry, if there is one.
+  // asked first at some, like quick_entry.
   uint64_t (*hook_entry)(void*) = nullptr;
   uint64_t (*quick_hook_entry)(void*) = nullptr;
 

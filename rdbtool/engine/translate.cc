@@ -145,8 +145,10 @@ Exit Translation::exit_here(ExitKind kind) const {
 // Calls the host and comes back.
 void Translation::emit_hook() {
   map();
-  bool shared = hooks_.at(instruction_->pc) > 1;
-  Exit& exit = leave_by(shared ? cache_.glue().shared_hook : cache_.glue().hook, exit_here(ExitKind::hook));
+  const HookUse& use = hooks_.at(instruction_->pc);
+  Exit& exit =
+      leave_by(use.direct.quick ? cache_.glue().quick_hook : cache_.glue().hook, exit_here(ExitKind::hook));
+  if (use.direct.function != nullptr) exit.hook = &use;
   exit.resume = cache_.offset_of(emit_.here());
   map();
 }

@@ -28,7 +28,7 @@ enum class CodeTrust : uint8_t {
 };
 
 // Addresses of instructions before which the host is called, with how many want it.
-using HookSet = std::unordered_map<uint64_t, uint32_t>;
+using HookSet = std::unordered_map<uint64_t, HookUse>;
 
 // A path is not empty. Only its last instruction may be of a kind that needs the host.
 Block& translate(CodeCache& cache, std::span<const PathStep> path, Flavour flavour, PathEnd end,

@@ -66,6 +66,7 @@ Translator::Translator(GuestMemory& memory, const TranslatorOptions& options)
   state_.quick_entry = &quick_entry;
   state_.quick_context = this;
   state_.hook_entry = &hook_entry;
+  state_.quick_hook_entry = &quick_hook_entry;
 }
 
 Stop Translator::run(uint64_t limit) {
@@ -275,7 +276,10 @@ uint64_t Translator::call_hook() {
     ++statistics_.host_entries;
     uint64_t generation = cache_.generation();
     try {
-      hook_(hook_context_, exit.target);
+      if (exit.hook != nullptr)
+        exit.hook->direct.function(hook_context_, exit.hook->direct.argument, exit.target);
+      else
+        hook_(hook_context_, exit.target);
     } catch (...) {
       // It cannot pass translated code: the host goes on with it.
       hook_failure_ = std::current_exception();
@@ -466,14 +470,16 @@ void Translator::add_stop(GuestAddr address) {
   cache_.invalidate(address.value, address.value + 1);
 }
 
-void Translator::add_hook(GuestAddr address) {
-  // The code of an address that is shared is another.
-  if (++hooks_[address.value] <= 2) cache_.invalidate(address.value, address.value + 1);
+void Translator::add_hook(GuestAddr address, const DirectHook& direct) {
+  HookUse& use = hooks_[address.value];
+  // Once it was shared, nobody knows whose hook goes first.
+  use.direct = use.users == 0 ? direct : DirectHook{};
+  if (++use.users <= 2) cache_.invalidate(address.value, address.value + 1);
 }
 
 void Translator::remove_hook(GuestAddr address) {
   auto found = hooks_.find(address.value);
-  if (found == hooks_.end() || --found->second != 0) return;
+  if (found == hooks_.end() || --found->second.users != 0) return;
   hooks_.erase(found);
   cache_.invalidate(address.value, address.value + 1);
 }

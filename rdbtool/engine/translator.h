@@ -58,19 +58,16 @@ public:
     hook_ = function;
     hook_context_ = context;
   }
-  // Is asked first where only one user hooks an address; true if the hook need not be called this time. Runs
-  // like QuickCall, and finds the general registers only.
+  // Each remove takes one add away: several users may want the same address.
+  void add_hook(GuestAddr address, const DirectHook& direct = {});
+  void remove_hook(GuestAddr address);
+  // Is asked first where DirectHook says so; true if the hook need not be called this time. Runs like
+  // QuickCall, and finds the general registers only.
   struct QuickHook {
     bool (*function)(void* context, uint64_t pc, const Registers& registers) = nullptr;
     void* context = nullptr;
   };
-  void set_quick_hook(QuickHook quick) {
-    quick_hook_ = quick;
-    state_.quick_hook_entry = quick.function != nullptr ? &quick_hook_entry : nullptr;
-  }
-  // Each remove takes one add away: several users may want the same address.
-  void add_hook(GuestAddr address);
-  void remove_hook(GuestAddr address);
+  void set_quick_hook(QuickHook quick) { quick_hook_ = quick; }
 
   // From a hook: run() stops as if it had been given the limit that ends at this count, at the latest.
   void end_run_at(uint64_t executed) {

@@ -18,8 +18,10 @@ public:
   virtual ~Observer() = default;
   // A mapping was made.
   virtual void mapped(Replayer&, const trace::MapInput&) {}
-  // The guest is about to execute the instruction at a hook (Translator::add_hook).
+  // The guest is about to execute the instruction at a hook (Translator::add_hook) that is not direct.
   virtual void hooked(Replayer&, GuestAddr /*pc*/) {}
+  // After a hook that was called directly: Replayer::ask_to_settle() was called meanwhile.
+  virtual void settle(Replayer&) {}
   // The guest has come to an input; the input is applied. For all of them: Replayer::tell_inputs().
   virtual void before_input(Replayer&, const trace::Input&) {}
   virtual void after_input(Replayer&, const trace::Input&) {}

@@ -215,6 +215,12 @@ void Replayer::tell_inputs(bool wanted) {
   translator().set_quick_call(wanted ? engine::QuickCall{} : quick_call(answers_));
 }
 
+void Replayer::settle_observers() {
+  unsettled_ = false;
+  for (Observer* observer : observers_)
+    observer->settle(*this);
+}
+
 void Replayer::wake_at(Time time) {
   wake_at_ = time;
   translator().end_run_at(time.value);

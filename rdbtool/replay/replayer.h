@@ -53,6 +53,11 @@ public:
   void tell_inputs(bool wanted);
   // Tells the observers when this time has come, once. Also from within hooks.
   void wake_at(Time time);
+  // What observers want to be told has changed: they bring that in order before the guest goes on.
+  void ask_to_settle() { unsettled_ = true; }
+  void settle() {
+    if (unsettled_) settle_observers();
+  }
   OutputSink* sink() const { return sink_; }
   const trace::TraceReader& trace() const { return trace_; }
   // Every file whose beginning is mapped now.
@@ -97,6 +102,7 @@ private:
   void look_ahead(Time to);
   void answer_long_way();
   void wake();
+  void settle_observers();
   void apply(const trace::Input& input);
   void start(const trace::StartInput& start);
   void start_thread(const trace::ThreadStartInput& start);
@@ -121,6 +127,7 @@ private:
   OutputSink* later_sink_ = nullptr; // for the process itself, not those it was forked from
   std::vector<Observer*> observers_;
   bool inputs_wanted_ = false;
+  bool unsettled_ = false;
   Time wake_at_ = Time(UINT64_MAX);
   engine::Access access_; // the last that was stopped at
   ThreadId thread_;

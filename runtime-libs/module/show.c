@@ -57,6 +57,16 @@ static int load(const char* from, void* to, size_t size) {
   return __rdb_module_host->read(from, to, size) == size;
 }
 
+static const char kUnreadable[] = "<unreadable>";
+
+// The same for a value that is to be shown: says if it cannot be. Nothing is said where there is no address.
+static int fetch(const char* from, void* to, size_t size) {
+  if (from == 0) return 0;
+  if (load(from, to, size)) return 1;
+  put(kUnreadable);
+  return 0;
+}
+
 static void put_character(int c, int quote) {
   if (c == '\n')
     put("\\n");
@@ -75,7 +85,8 @@ static void put_characters(const char* text, size_t length) {
   for (size_t i = 0; i < length && i < kText; i++) {
     char c;
     if (!load(text + i, &c, 1)) {
-      put("\"<unreadable>");
+      put("\"");
+      put(kUnreadable);
       return;
     }
     put_character(c, '"');
@@ -89,7 +100,7 @@ static void put_string(const char* text) {
   while (length <= kText && load(text + length, &c, 1) && c != 0)
     length++;
   if (length == 0 && !load(text, &c, 1))
-    put_format("%p <unreadable>", (const void*)text);
+    put_format("%p %s", (const void*)text, kUnreadable);
   else
     put_characters(text, length);
 }
@@ -122,7 +133,7 @@ static void put_wide(unsigned __int128 value) {
 
 static int load_integer(const char* at, long size, int is_signed, __int128* value) {
   unsigned char bytes[16] = {0};
-  if (size > 16 || !load(at, bytes, (size_t)size)) return 0;
+  if (!fetch(at, bytes, (size_t)size < sizeof bytes ? (size_t)size : sizeof bytes)) return 0;
   if (is_signed && size > 0 && (bytes[size - 1] & 0x80)) memset(bytes + size, 0xFF, 16 - (size_t)size);
   memcpy(value, bytes, 16);
   return 1;
@@ -166,24 +177,14 @@ static const char* show_enum(const char* type, const char* at) {
   long size = number(&type);
   const char* names = ++type;
   __int128 value;
-  if (at == 0)
-    ;
-  else if (load_integer(at, size, is_signed, &value))
-    put_enumerator(names, value);
-  else
-    put("<unreadable>");
+  if (load_integer(at, size, is_signed, &value)) put_enumerator(names, value);
   return strchr(names, ';') + 1;
 }
 
 static const char* show_integer(const char* type, const char* at, int is_signed) {
   long size = number(&type);
   __int128 value;
-  if (at == 0)
-    ;
-  else if (load_integer(at, size, is_signed, &value))
-    put_integer(value, is_signed);
-  else
-    put("<unreadable>");
+  if (load_integer(at, size, is_signed, &value)) put_integer(value, is_signed);
   return type + 1;
 }
 
@@ -194,27 +195,22 @@ static const char* show_floating(const char* type, const char* at) {
     double d;
     long double l;
   } value;
-  if (at == 0)
-    ;
-  else if (!load(at, &value, (size_t)size))
-    put("<unreadable>");
-  else if (size == 4)
+  type++;
+  if (!fetch(at, &value, (size_t)size)) return type;
+  if (size == 4)
     put_format("%.7g", (double)value.f);
   else if (size == 8)
     put_format("%.15g", value.d);
   else
     put_format("%.18Lg", value.l);
-  return type + 1;
+  return type;
 }
 
 static const char* show_pointer(const char* type, const char* at) {
   const char* target = 0;
   char first;
-  int readable = load(at, &target, sizeof target);
-  if (at == 0) return show(type, 0);
-  if (!readable) {
-    put("<unreadable>");
-  } else if (target == 0) {
+  if (!fetch(at, &target, sizeof target)) return show(type, 0);
+  if (target == 0) {
     put("null");
   } else if (*type == 'c') {
     put_string(target);
@@ -224,8 +220,7 @@ static const char* show_pointer(const char* type, const char* at) {
     put_format("%p <%s>", (const void*)target, __rdb_module_host->where(target));
   } else {
     put_format("%p -> ", (const void*)target);
-    if (load(target, &first, 1)) return show(type, target);
-    put("<unreadable>");
+    if (fetch(target, &first, 1)) return show(type, target);
   }
   return show(type, 0);
 }
@@ -264,11 +259,7 @@ static const char* show_array(const char* type, const char* at) {
 static const char* show_bits(const char* type, const char* at, long bit, long width) {
   unsigned char bytes[16] = {0}, value[16] = {0};
   size_t size = (size_t)((bit % 8 + width + 7) / 8);
-  if (at == 0) return show(type, 0);
-  if (width > 64 || !load(at + bit / 8, bytes, size)) {
-    put("<unreadable>");
-    return show(type, 0);
-  }
+  if (at == 0 || size > sizeof bytes || !fetch(at + bit / 8, bytes, size)) return show(type, 0);
   for (long i = 0; i < width; i++)
     if (bytes[(bit % 8 + i) / 8] >> ((bit % 8 + i) % 8) & 1) value[i / 8] |= (unsigned char)(1u << (i % 8));
   int is_signed = *type == 'i' || (*type == 'e' && type[1] == 'i');
@@ -303,9 +294,7 @@ static const char* show_record(const char* type, const char* at) {
 
 static void show_text(const char* at, int view) {
   uint64_t words[2];
-  if (!load(at, words, sizeof words))
-    put("<unreadable>");
-  else
+  if (fetch(at, words, sizeof words))
     put_characters((const char*)(uintptr_t)words[view ? 1 : 0], words[view ? 0 : 1]);
 }
 
@@ -313,9 +302,9 @@ static const char* show_vector(const char* type, const char* at) {
   long size = number(&type);
   type++;
   uint64_t ends[2];
-  if (at == 0) return show(type, 0);
-  if (!load(at, ends, sizeof ends) || ends[1] < ends[0]) {
-    put("<unreadable>");
+  if (!fetch(at, ends, sizeof ends)) return show(type, 0);
+  if (ends[1] < ends[0]) {
+    put(kUnreadable);
     return show(type, 0);
   }
   if (ends[0] == ends[1]) {
@@ -329,10 +318,7 @@ static const char* show_optional(const char* type, const char* at) {
   long flag = number(&type);
   type++;
   char engaged = 0;
-  if (at != 0 && !load(at + flag, &engaged, 1))
-    put("<unreadable>");
-  else if (at != 0 && !engaged)
-    put("nothing");
+  if (at != 0 && fetch(at + flag, &engaged, 1) && !engaged) put("nothing");
   return show(type, engaged ? at : 0);
 }
 
@@ -340,11 +326,9 @@ static const char* show_count(const char* type, const char* at) {
   long offset = number(&type);
   const char* end = strchr(++type, ';');
   uint64_t count;
-  if (at != 0 && load(at + offset, &count, sizeof count)) {
+  if (at != 0 && fetch(at + offset, &count, sizeof count)) {
     put_bytes(type, (size_t)(end - type));
     put_format(" of %lu", (unsigned long)count);
-  } else if (at != 0) {
-    put("<unreadable>");
   }
   return end + 1;
 }
@@ -353,13 +337,10 @@ static const char* show(const char* type, const char* at) {
   char one;
   switch (*type++) {
   case 'b':
-    if (at != 0) put(!load(at, &one, 1) ? "<unreadable>" : one ? "true" : "false");
+    if (fetch(at, &one, 1)) put(one ? "true" : "false");
     return type;
   case 'c':
-    if (at != 0 && load(at, &one, 1))
-      put_char(one);
-    else if (at != 0)
-      put("<unreadable>");
+    if (fetch(at, &one, 1)) put_char(one);
     return type;
   case 'i':
   case 'u':
