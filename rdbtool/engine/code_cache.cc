@@ -81,7 +81,6 @@ void CodeCache::reset() {
   std::fill_n(table_, kIndirectSlots, glue_.indirect_miss);
   exits_.add({.kind = ExitKind::indirect}); // kExitIndirectMiss
   exits_.add({});                           // kExitFault
-  exits_.add({});                           // kExitHooked
 }
 
 Block* CodeCache::block_at(uint64_t address) {

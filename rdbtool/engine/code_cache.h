@@ -18,7 +18,7 @@ namespace rdb::engine {
 // Exit numbers with a fixed meaning.
 inline constexpr uint32_t kExitIndirectMiss = 0;
 inline constexpr uint32_t kExitFault = 1;
-inline constexpr uint32_t kExitHooked = 2; // a hook does not want the code behind it to go on
+inline constexpr uint32_t kExitHooked = UINT32_MAX; // a hook does not want the code behind it to go on
 
 class CodeCache {
 public:

@@ -4,6 +4,7 @@ is the same source with its regions compiled in. Without optimisation the output
 may be missing (a value is gone), but none may be wrong, extra or elsewhere. Every recording has hashes of memory and
 registers, which the replay checks."""
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
@@ -304,7 +305,7 @@ class ArgumentClasses(harness.TestCase):
         inline = self.run_program([self.path("inline")])
         self.run_program([harness.program("rdb-clang" + plus), *flags, name, "-o", "prog", "-lm"], status=0)
         recorded = self.rdb("record", "--checksum", "-q", "-o", self.path("trace"), "--", "./prog", status=inline.status)
-        replayed = self.rdb("replay", self.path("trace"), status=inline.status)
+        replayed = self.rdb("replay", "--stats", self.path("trace"), status=inline.status)
         self.assertTrue(set(recorded.out.splitlines()) < set(inline.out.splitlines()))
         return inline.out.splitlines(), recorded.out.splitlines(), replayed
 
@@ -320,6 +321,19 @@ class ArgumentClasses(harness.TestCase):
                 self.assertEqual(wrong, [], f"\n{replayed}\nexpected among\n" + "\n".join(expected))
                 self.assertEqual([line for line in got if line in program], program)
                 self.assertGreaterEqual(len(got) - len(program), least[level], f"lines of regions\n{replayed}")
+                self.check_reasons(name, replayed.err)
+
+    def check_reasons(self, name, messages):
+        """A region that did not run has a reason, which the user is told."""
+        inspected = self.rdb("inspect", self.path("prog"), status=0).out
+        rows = re.findall(rf"^{name}:(\d+) +(\d+) +(\d+) ", messages, re.M)
+        self.assertGreaterEqual(len(rows), 10, messages)
+        for line, hits, skipped in rows:
+            lost = re.search(rf"^{name}:{line}-\d+ in .*: lost, \w+", inspected, re.M)
+            if int(skipped) != 0:
+                self.assertRegex(messages, rf"{name}:{line}: not run at time \d+: .* is unavailable there \(.+\)")
+            elif int(hits) == 0:
+                self.assertTrue(lost, f"{name}:{line} never ran\n{inspected}\n{messages}")
 
     def test_c(self):
         self.check("classes.c", C_CLASSES, {"-O0": 13, "-O2": 1})

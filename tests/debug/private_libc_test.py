@@ -24,7 +24,7 @@ static jmp_buf place;
 rdb_end_globals
 int number = 7;
 int main(void) {
-  FILE *out = stdout, *err = stderr;
+  FILE *volatile out = stdout, *volatile err = stderr;
   errno = 0;
   close(-1);
   rdb_begin
@@ -226,7 +226,7 @@ class PrivateLibc(harness.TestCase):
             return file.read()
 
     def test_c(self):
-        for level in ("-O0",):
+        for level in ("-O0", "-O2"):
             with self.subTest(level):
                 recorded, replayed = self.replay("c.c", C_FEATURES, level)
                 self.assertEqual(recorded.out, "errno 9 2.5 C\nC\n")

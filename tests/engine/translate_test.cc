@@ -72,6 +72,7 @@ protected:
         {reinterpret_cast<const void*>(kCachePlace + kCacheSize / 16 * 15), "COUNTER"},
         {cache_.glue().leave, "LEAVE"},
         {cache_.glue().quick_leave, "QUICK"},
+        {cache_.glue().hook, "HOOK"},
         {cache_.glue().indirect_miss, "MISS"},
     };
     std::string result = disassembly(begin, end);
@@ -129,9 +130,9 @@ TEST_F(Translate, every_kind_of_instruction) {
 
 TEST_F(Translate, a_hook_calls_the_host_and_comes_back) {
   auto steps = path(kPc, {kMov, kAdd});
-  Block& made = block(Flavour::basic, steps, {{steps[1].instruction.pc, 1}});
+  Block& made = block(Flavour::basic, steps, {{steps[1].instruction.pc, {.users = 1}}});
   std::string code = text(made);
-  EXPECT_NE(code.find("mov rax, rbx; mov dword ptr [EXIT], 0x02; jmp LEAVE; add rax, rbx"), std::string::npos)
+  EXPECT_NE(code.find("mov rax, rbx; mov dword ptr [EXIT], 0x02; jmp HOOK; add rax, rbx"), std::string::npos)
       << code;
   EXPECT_EQ(static_cast<int>(cache_.exit(2).kind), static_cast<int>(ExitKind::hook));
 }
