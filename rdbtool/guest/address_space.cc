@@ -404,7 +404,10 @@ size_t AddressSpace::read(GuestAddr from, void* to, size_t size) {
     size_t part = std::min<size_t>(size - done, kPage - (at & (kPage - 1)));
     local = {static_cast<char*>(to) + done, part};
     remote = {reinterpret_cast<void*>(at), part};
-    if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != static_cast<ssize_t>(part)) break;
+    if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != static_cast<ssize_t>(part)) {
+      if (withheld_ && withheld_(GuestAddr(at), false)) continue;
+      break;
+    }
     done += part;
   }
   return done;
@@ -423,7 +426,10 @@ size_t AddressSpace::write(GuestAddr to, const void* from, size_t size) {
     if (code_pages_.count(page_down(at))) release_code_page(GuestAddr(at));
     iovec local{const_cast<char*>(static_cast<const char*>(from)) + done, part};
     iovec remote{reinterpret_cast<void*>(at), part};
-    if (process_vm_writev(getpid(), &local, 1, &remote, 1, 0) != static_cast<ssize_t>(part)) break;
+    if (process_vm_writev(getpid(), &local, 1, &remote, 1, 0) != static_cast<ssize_t>(part)) {
+      if (withheld_ && withheld_(GuestAddr(at), true)) continue;
+      break;
+    }
     done += part;
   }
   return done;

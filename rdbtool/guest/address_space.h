@@ -51,6 +51,9 @@ public:
   // Told before the host writes to guest memory; null for nobody.
   void on_write(std::function<void(GuestAddr, size_t)> callback) { writing_ = std::move(callback); }
 
+  // Asked where the host finds memory that it cannot read (or write): true if it can now.
+  void on_withheld(std::function<bool(GuestAddr, bool write)> callback) { withheld_ = std::move(callback); }
+
   // The system calls, with the kernel's results (an address or -errno).
   int64_t mmap(uint64_t address, uint64_t length, int protection, int flags, int fd, uint64_t offset);
   int64_t munmap(uint64_t address, uint64_t length);
@@ -121,6 +124,7 @@ private:
   size_t next_plain_ = 0;
   std::vector<std::function<void(GuestAddr, uint64_t)>> code_changed_;
   std::function<void(GuestAddr, size_t)> writing_;
+  std::function<bool(GuestAddr, bool write)> withheld_;
   uint64_t brk_begin_ = 0;
   uint64_t brk_end_ = 0;
 };

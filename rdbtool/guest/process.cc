@@ -125,6 +125,7 @@ Process::Next Process::handle(const engine::Stop& stop) {
   case engine::StopReason::fault: {
     engine::Stop after;
     if (write_to_code(stop.fault, after)) return handle(after);
+    if (outside_.reach(*this, stop.fault)) return Next::go_on;
     return give(signal_of(stop.fault));
   }
   case engine::StopReason::limit:

@@ -85,6 +85,10 @@ public:
   virtual engine::Engine::InputResult instruction(Process& process, engine::InputKind kind);
   // A signal is about to be delivered.
   virtual void signalled(Process&, const PendingSignal&) {}
+  // An instruction could not reach memory that the guest has: true if it can now.
+  virtual bool reach(Process&, const engine::Fault&) { return false; }
+  // How many instructions may be executed before this is asked again.
+  virtual uint64_t stretch(Process&) { return UINT64_MAX; }
   // The current thread has made another one; comes before called().
   virtual void thread_started(Process&, const Thread& /*created*/, uint64_t /*clone_flags*/) {}
   virtual void thread_ended(Process&, int /*status*/) {}

@@ -162,7 +162,7 @@ Process::Next Process::run_turns(Thread& self) {
     }
     uint64_t limit = process_options_.max_instructions - executed;
     if (copies_.due(executed)) copies_.make();
-    limit = std::min(limit, copies_.next() - executed);
+    limit = std::min({limit, copies_.next() - executed, outside_.stretch(*this)});
     bool alone = threads().size() == 1 && !scheduler_.options().chaos;
     if (!alone) limit = std::min(limit, searching ? 1 : turn_end_ - executed);
     // A signal may find one thread in a quick call only, whoever waits must let the others run, and filters

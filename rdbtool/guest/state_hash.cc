@@ -49,7 +49,8 @@ StateHash hash_state(Machine& machine) {
   PageMap page_map;
   for (const auto& [begin, mapping] : machine.space().mappings()) {
     if (!(mapping.protection & PROT_WRITE) || !(mapping.protection & PROT_READ)) continue;
-    bool anonymous = mapping.flags & MAP_ANONYMOUS;
+    // What several processes share may be there without this one's having touched it.
+    bool anonymous = (mapping.flags & (MAP_ANONYMOUS | MAP_SHARED)) == MAP_ANONYMOUS;
     std::vector<uint64_t> entries = page_map.entries(mapping.begin, (mapping.end - mapping.begin) / kPage);
     for (uint64_t page = mapping.begin; page < mapping.end; page += kPage) {
       if (anonymous && !(entries[(page - mapping.begin) / kPage] & kPresentOrSwapped)) continue;

@@ -45,7 +45,14 @@ trace::InstructionOp op_of(engine::InputKind kind) {
 } // namespace
 
 Recorder::Recorder(trace::LogProducer& log, const RecorderOptions& options)
-    : log_(log), options_(options), next_checksum_(options.checksum_interval) {
+    : log_(log), options_(options), next_checksum_(options.checksum_interval),
+      shared_([this](guest::Process& process, GuestAddr address, const void* bytes,
+                     size_t size) { wrote(process, address, bytes, size); },
+              [this](const std::string& why) {
+                // The others would wait for this process.
+                log_.end_all("memory that its processes share was used in a way that cannot be recorded");
+                limit("{}", why);
+              }) {
   if (options.checksum_interval != 0) quick_.until = next_checksum_;
 }
 
@@ -56,6 +63,8 @@ void Recorder::check(bool appended) {
 }
 
 void Recorder::started(guest::Process& process) {
+  process.space().on_withheld(
+      [this, &process](GuestAddr address, bool write) { return shared_.take(process, address, write); });
   log_start(process, options_.origin, options_.origin_time);
   log_initial_memory(process);
 }
@@ -167,7 +176,6 @@ int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, c
     log_call(process, call, result, {});
     return result;
   }
-  if (result == -EFAULT && !withheld_.empty()) refuse_shared_memory(process, withheld_.front());
   std::span<const MemoryWrite> writes;
   if (redirect) {
     writes = state.redirected.finish(result);
@@ -189,12 +197,27 @@ int64_t Recorder::perform(guest::Process& process, const guest::SystemCall& call
   Descriptors::Change change(descriptors_, call.number);
   state.file_change.before(call, descriptors_, process.space());
   // Other threads write to memory while the call is out.
-  bool check_pages = options_.check_pages && process.threads().size() == 1;
+  bool check_pages = options_.check_pages && process.threads().size() == 1 && !shared_.any();
   if (check_pages) page_check_.before(process.space());
   // They would see mapped memory change before the log does. What comes out of a pipe may be waited for.
   bool seen = state.file_change.possible() && call.number != SYS_splice;
-  int64_t result = process.kernel_call(shape, arguments,
-                                       seen ? guest::Process::Baton::kept : guest::Process::Baton::as_needed);
+  bool needs_shared = false;
+  SyscallArgs reachable = arguments;
+  if (shared_.any()) {
+    if (call.number == SYS_futex)
+      shared_.redirect_futex(reachable);
+    else // what the kernel is to read, this process must have until then
+      needs_shared = shared_.take_for_call(process, call);
+    if (!needs_shared && shape.blocking == Blocking::May) shared_.let_go();
+  }
+  using Baton = guest::Process::Baton;
+  int64_t result =
+      process.kernel_call(shape, reachable, seen || needs_shared ? Baton::kept : Baton::as_needed);
+  if (result == -EFAULT && shared_.any()) {
+    // It may have been something that the table does not say.
+    shared_.take_all(process);
+    result = process.kernel_call(shape, reachable, Baton::kept);
+  }
   if (check_pages && !state.file_change.possible()) page_check_.after(process.space(), shape.info->name);
   return result;
 }
@@ -220,6 +243,7 @@ void Recorder::log_output(guest::Process& process, trace::OutputStream stream,
 }
 
 void Recorder::called(guest::Process& process, const guest::SystemCall& call, int64_t result) {
+  shared_.mappings_changed(call, result);
   log_call(process, call, result, {});
 }
 
@@ -261,6 +285,7 @@ void Recorder::reached_call(guest::Process& process) {
 }
 
 void Recorder::checksum(guest::Process& process) {
+  shared_.take_all(process);
   guest::StateHash hash = guest::hash_state(process);
   check(log_.append(process.current().id, process.now(),
                     trace::ChecksumInput{hash.memory, hash.registers, hash.pages}));
@@ -283,10 +308,6 @@ engine::Engine::InputResult Recorder::instruction(guest::Process& process, engin
 }
 
 void Recorder::signalled(guest::Process& process, const guest::PendingSignal& signal) {
-  if (signal.number == SIGSEGV && signal.trap_number != 0)
-    for (const guest::Mapping& mapping : withheld_)
-      if (signal.fault_address >= mapping.begin && signal.fault_address < mapping.end)
-        refuse_shared_memory(process, mapping);
   trace::SignalInput input;
   input.number = signal.number;
   input.synchronous = signal.info.si_code > 0 && signal.trap_number != 0;
@@ -299,6 +320,17 @@ void Recorder::signalled(guest::Process& process, const guest::PendingSignal& si
   input.fault_address = GuestAddr(signal.fault_address);
   std::memcpy(input.siginfo, &signal.info, sizeof input.siginfo);
   check(log_.append(process.current().id, process.now(), input));
+}
+
+bool Recorder::reach(guest::Process& process, const engine::Fault& fault) {
+  return shared_.take_for_instruction(process, fault);
+}
+
+uint64_t Recorder::stretch(guest::Process& process) {
+  constexpr uint64_t kShort = 100'000;
+  if (!shared_.any()) return UINT64_MAX;
+  if (shared_.wanted()) shared_.let_go_between_instructions(process);
+  return kShort;
 }
 
 Recorder::CallState& Recorder::state_of(guest::Process& process) {
@@ -325,6 +357,7 @@ void Recorder::wrote(guest::Process& process, GuestAddr address, const void* byt
 }
 
 void Recorder::turn_ended(guest::Process& process) {
+  shared_.let_go_between_instructions(process);
   check(log_.append(trace::Chunk{process.current().id, process.now().value - turn_begin_}));
   turn_begin_ = process.now().value;
 }
@@ -338,6 +371,7 @@ void Recorder::ended(guest::Process& process, const guest::Ending& ending) {
 }
 
 void Recorder::log_end(guest::Process& process, const trace::ExitInput& exit) {
+  shared_.leave();
   check(log_.append(process.current().id, process.now(), exit));
   turn_ended(process);
   check(log_.drain());
@@ -345,11 +379,15 @@ void Recorder::log_end(guest::Process& process, const trace::ExitInput& exit) {
 
 void Recorder::before_fork(guest::Process& process) {
   check(log_.stop_reason() == trace::StopReason::kNone);
+  shared_.before_fork(process);
+  // Calls must be seen from here on: they may sleep, or need memory that another process has.
+  if (shared_.any()) quick_.enabled = false;
   if (!log_.prepare_child(trace::ProcessOrigin::kForked, process.now(), &child_ends_))
     limit("more processes recorded at the same time (fork at time {})", process.now().value);
 }
 
 void Recorder::after_fork(guest::Process& process, int64_t result) {
+  shared_.after_fork(result);
   if (result != 0) {
     trace::LogProducer::close_ends(child_ends_);
     return;
@@ -366,28 +404,6 @@ void Recorder::after_fork(guest::Process& process, int64_t result) {
   order_.forget();
   descriptors_.forget_calls();
   log_start(process, trace::ProcessOrigin::kForked, process.now());
-  withhold_shared_memory(process);
-}
-
-void Recorder::withhold_shared_memory(guest::Process& process) {
-  withheld_.clear();
-  for (const auto& [begin, mapping] : process.space().mappings())
-    if (mapping.flags & MAP_SHARED && mapping.protection & PROT_WRITE) withheld_.push_back(mapping);
-  for (const guest::Mapping& mapping : withheld_) {
-    trace::MapInput protect;
-    protect.op = trace::MapOp::kProtect;
-    protect.address = GuestAddr(mapping.begin);
-    protect.length = mapping.end - mapping.begin;
-    process.space().mprotect(mapping.begin, protect.length, PROT_NONE);
-    check(log_.append(process.current().id, process.now(), protect));
-  }
-}
-
-void Recorder::refuse_shared_memory(guest::Process& process, const guest::Mapping& mapping) {
-  log_.end_all("two of its processes use memory that they share");
-  limit("memory shared by recorded processes: {} at {:#x} was used by process {} and by its parent {}",
-        mapping.name.empty() ? "the mapping" : mapping.name, mapping.begin, process.identity().pid,
-        getppid());
 }
 
 void Recorder::before_exec(guest::Process& process, const guest::SystemCall& call,

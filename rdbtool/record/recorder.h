@@ -12,6 +12,7 @@
 #include "rdbtool/record/page_check.h"
 #include "rdbtool/record/passed_output.h"
 #include "rdbtool/record/quick_call.h"
+#include "rdbtool/record/shared_pages.h"
 #include "rdbtool/trace/log_producer.h"
 
 #include <map>
@@ -39,6 +40,8 @@ public:
   void mapped(guest::Process& process, const guest::Mapping& mapping, int fd) override;
   engine::Engine::InputResult instruction(guest::Process& process, engine::InputKind kind) override;
   void signalled(guest::Process& process, const guest::PendingSignal& signal) override;
+  bool reach(guest::Process& process, const engine::Fault& fault) override;
+  uint64_t stretch(guest::Process& process) override;
   void thread_started(guest::Process& process, const guest::Thread& created, uint64_t clone_flags) override;
   void thread_ended(guest::Process& process, int status) override;
   void wrote(guest::Process& process, GuestAddr address, const void* bytes, size_t size) override;
@@ -54,9 +57,6 @@ public:
 private:
   void log_start(guest::Process& process, trace::ProcessOrigin origin, Time origin_time);
   void log_end(guest::Process& process, const trace::ExitInput& exit);
-  // Memory that parent and child would share: the child must not touch it.
-  void withhold_shared_memory(guest::Process& process);
-  [[noreturn]] void refuse_shared_memory(guest::Process& process, const guest::Mapping& mapping);
   void log_call(guest::Process& process, const guest::SystemCall& call, int64_t result,
                 std::span<const MemoryWrite> writes, trace::OutputStream output = trace::OutputStream::kNone);
   void log_output(guest::Process& process, trace::OutputStream stream, const std::vector<uint8_t>& bytes);
@@ -82,7 +82,6 @@ private:
 
   trace::LogProducer& log_;
   trace::ProducerEnds child_ends_; // between before_fork() and after_fork()
-  std::vector<guest::Mapping> withheld_;
   RecorderOptions options_;
   std::map<ThreadId, CallState> calls_;
   uint64_t turn_begin_ = 0;
@@ -90,6 +89,7 @@ private:
   std::vector<trace::MemoryWrite> writes_;
   Descriptors descriptors_;
   OutputOrder order_;
+  SharedPages shared_;
   PageCheck page_check_;
   QuickRecorder quick_;
 };

@@ -8,7 +8,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
-TARGETS = ["affinity", "children", "hidden", "seccomp", "sent_faults", "signals"]
+TARGETS = ["affinity", "children", "hidden", "seccomp", "sent_faults", "shared", "signals"]
 
 
 class World(harness.TestCase):
