@@ -111,7 +111,7 @@ void Events::written(replay::Replayer& replayer, GuestAddr pc) {
   engine::find_basic(replayer.space(), {}, pc.value, 1, one);
   std::vector<Touch> touches;
   for (const engine::MemoryAccess& access :
-       engine::memory_accesses(one.steps.at(0).instruction, replayer.registers()))
+       engine::accesses_done(one.steps.at(0).instruction, replayer.registers()))
     note_touch(replayer, access.address, access.address + access.size, access.read, access.write, touches);
   for (Touch& touch : touches)
     std::copy_n(touch.who->kept.begin(), touch.old_bytes.size(), touch.old_bytes.begin());

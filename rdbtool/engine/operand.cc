@@ -142,6 +142,33 @@ void plan_rsp(const Decoded& decoded, AccessPlan& plan) {
   if (zydis.mnemonic == ZYDIS_MNEMONIC_PUSH && zydis.operand_width != 64) plan.rsp_moves = false;
 }
 
+// Of a plan that is complete but for this: see write_can_trap().
+bool can_trap(const Instruction& instruction, const Decoded& decoded, const AccessPlan& plan) {
+  if (instruction.kind == Kind::call) return true;
+  if (instruction.kind != Kind::plain) return false;
+  ZydisMnemonic mnemonic = decoded.instruction.mnemonic;
+  if (mnemonic == ZYDIS_MNEMONIC_PUSH) return decoded.instruction.operand_width == 64;
+  if (plan.rsp_moves || !instruction.memory) return false;
+  // These find their place by a bit's number too.
+  if (mnemonic == ZYDIS_MNEMONIC_BTS || mnemonic == ZYDIS_MNEMONIC_BTR || mnemonic == ZYDIS_MNEMONIC_BTC)
+    return false;
+  auto keeps = [&](ZydisRegister reg) {
+    ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+    return !is_gpr(whole) || (plan.written >> (whole - ZYDIS_REGISTER_RAX) & 1) == 0;
+  };
+  int writes = 0;
+  for (int i = 0; i < decoded.instruction.operand_count; ++i) {
+    const ZydisDecodedOperand& operand = decoded.operands[i];
+    if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN) continue;
+    if (operand.visibility != ZYDIS_OPERAND_VISIBILITY_EXPLICIT) return false;
+    if (operand.actions & ZYDIS_OPERAND_ACTION_CONDWRITE) return false;
+    if (!(operand.actions & ZYDIS_OPERAND_ACTION_WRITE)) continue;
+    if (!keeps(operand.mem.base) || !keeps(operand.mem.index)) return false;
+    ++writes;
+  }
+  return writes == 1;
+}
+
 } // namespace
 
 AccessPlan access_plan(const Instruction& instruction) {
@@ -166,33 +193,18 @@ AccessPlan access_plan(const Instruction& instruction) {
   }
   if (plan.written & 1u << RSP) plan_rsp(decoded, plan);
   plan.odd = false;
+  plan.can_trap = can_trap(instruction, decoded, plan);
   return plan;
 }
 
 bool write_can_trap(const Instruction& instruction) {
-  if (instruction.kind != Kind::plain || !instruction.memory) return false;
-  AccessPlan plan = access_plan(instruction);
+  return access_plan(instruction).can_trap;
+}
+
+std::vector<MemoryAccess> accesses_done(const Instruction& instruction, Registers after) {
   Decoded decoded;
-  if (plan.odd || plan.rsp_moves || !decode_fully(instruction, decoded)) return false;
-  ZydisMnemonic mnemonic = decoded.instruction.mnemonic;
-  // These find their place by a bit's number too.
-  if (mnemonic == ZYDIS_MNEMONIC_BTS || mnemonic == ZYDIS_MNEMONIC_BTR || mnemonic == ZYDIS_MNEMONIC_BTC)
-    return false;
-  auto keeps = [&](ZydisRegister reg) {
-    ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-    return !is_gpr(whole) || (plan.written >> (whole - ZYDIS_REGISTER_RAX) & 1) == 0;
-  };
-  int writes = 0;
-  for (int i = 0; i < decoded.instruction.operand_count; ++i) {
-    const ZydisDecodedOperand& operand = decoded.operands[i];
-    if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN) continue;
-    if (operand.visibility != ZYDIS_OPERAND_VISIBILITY_EXPLICIT) return false;
-    if (operand.actions & ZYDIS_OPERAND_ACTION_CONDWRITE) return false;
-    if (!(operand.actions & ZYDIS_OPERAND_ACTION_WRITE)) continue;
-    if (!keeps(operand.mem.base) || !keeps(operand.mem.index)) return false;
-    ++writes;
-  }
-  return writes == 1;
+  if (decode_fully(instruction, decoded) && is_push(decoded.instruction)) after.gpr[RSP] += 8;
+  return memory_accesses(instruction, after);
 }
 
 uint64_t operand_address(const Instruction& instruction, const Registers& regs) {

@@ -44,12 +44,15 @@ struct AccessPlan {
   uint32_t written = 0;
   bool rsp_moves = false; // of these, rsp changes by a known amount
   int64_t rsp_change = 0;
+  bool can_trap = false; // see write_can_trap()
 };
 AccessPlan access_plan(const Instruction& instruction);
 
 // Whether the CPU's own breakpoints can tell of what the instruction writes: it always writes, once, behind
 // which it is done, and where can still be seen from the registers then.
 bool write_can_trap(const Instruction& instruction);
+// Of such an instruction: what it has accessed, from the registers behind it.
+std::vector<MemoryAccess> accesses_done(const Instruction& instruction, Registers after);
 
 // The address of the explicit memory operand.
 uint64_t operand_address(const Instruction& instruction, const Registers& regs);

@@ -183,7 +183,7 @@ void Translation::emit_instruction() {
     loop();
     return;
   case Kind::call:
-    map();
+    map(traps() ? kTraps : kSpillNone);
     push_return_address();
     return;
   case Kind::ret:

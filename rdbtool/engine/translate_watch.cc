@@ -12,6 +12,7 @@ namespace rdb::engine {
 // Before the current instruction: leaves if it may touch a watched range.
 void Translation::check_accesses() {
   AccessPlan plan = access_plan(*instruction_);
+  note_trap(plan);
   if (traps()) {
     forget(plan);
     return;

@@ -103,7 +103,15 @@ private:
   void log_store();
   bool watching() { return charges() && !cache_.watches().empty(); }
   // The CPU tells if the current instruction writes to a watched range.
-  bool traps() { return cache_.watches().trapped() && write_can_trap(*instruction_); }
+  bool traps() {
+    if (!cache_.watches().trapped()) return false;
+    if (asked_instruction_ != instruction_) note_trap(access_plan(*instruction_));
+    return traps_;
+  }
+  void note_trap(const AccessPlan& plan) {
+    asked_instruction_ = instruction_;
+    traps_ = plan.can_trap;
+  }
   // Before the current instruction: leaves if it may touch a watched range.
   void check_accesses();
   void check_access(const AccessPlan::Place& place);
@@ -151,6 +159,8 @@ private:
   Flavour flavour_;
   PathEnd end_;
   const HookSet& hooks_;
+  const Instruction* asked_instruction_ = nullptr; // that traps_ is about
+  bool traps_ = false;
   CodeTrust trust_;
 
   int total_ = 0;         // instructions charged for the whole path

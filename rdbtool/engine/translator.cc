@@ -163,7 +163,7 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
         written_ = false;
         find_basic(memory_, stops_, fault_pc_, 1, path_);
         RDB_CHECK(!path_.steps.empty());
-        regs.rip = path_.steps[0].instruction.end();
+        regs.rip = path_.steps[0].next;
         stop.reason = StopReason::written;
         stop.access = {GuestAddr(fault_pc_), 0, true};
         return Next::stop;

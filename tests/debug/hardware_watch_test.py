@@ -65,6 +65,10 @@ __attribute__((noinline)) static void ways(int round) {
   __asm__ volatile("btsq %0, (%1)" : : "r"((long)(round & 63)), "r"(area + 64) : "memory", "cc");
   __asm__ volatile("movnti %0, (%1)" : : "r"((long)round), "r"(area + 64) : "memory");
   __asm__ volatile("setc 3(%0); incb 4(%0); notl (%0); shll $3, (%0)" : : "r"(area + 64) : "memory", "cc");
+  /* a stack that is watched */
+  __asm__ volatile("mov %%rsp, %%rbx; lea 72(%0), %%rsp; pushq %1; lea 72(%0), %%rsp; pushq $7; lea 72(%0), %%rsp; call 1f; 1: "
+                   "lea 72(%0), %%rsp; lea 2f(%%rip), %%rcx; call *%%rcx; 2: mov %%rbx, %%rsp"
+                   : : "r"(area), "r"((long)round) : "rbx", "rcx", "memory", "cc");
   put((long *)(area + 64), round);
   memset(area + 50, round, 100);
   memcpy(area + 60, "abcdefghijklmnopqrstuvwxyz", 20);
