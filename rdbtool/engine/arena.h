@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Memory for what is known about translated code. It is given out piece by piece and taken back all at once,
-// together with the code it belongs to; single vectors for each block cost more than the translation.
+// together with the code it belongs to; single allocations for each block cost more than the translation. It
+// comes in huge pages where the kernel has them: the first touch of a page is the larger part of its cost.
 #pragma once
 
 #include <cstddef>
 #include <cstring>
-#include <memory>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -14,7 +15,20 @@ namespace rdb::engine {
 
 class Arena {
 public:
-  // A copy that lives until clear().
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena();
+
+  // Lives until clear(). At most as large as a chunk.
+  void* allocate(size_t size) {
+    size = (size + kAlignment - 1) & ~(kAlignment - 1);
+    if (current_ == chunks_.size() || used_ + size > chunks_[current_].size) next_chunk(size);
+    std::byte* place = chunks_[current_].begin + used_;
+    used_ += size;
+    return place;
+  }
+
   template <class T>
   T* copy(std::span<const T> items) {
     static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= kAlignment);
@@ -34,23 +48,51 @@ public:
 
 private:
   static constexpr size_t kAlignment = 8;
-  static constexpr size_t kChunk = 1 << 20;
 
-  void* allocate(size_t size) {
-    size = (size + kAlignment - 1) & ~(kAlignment - 1);
-    if (current_ < chunks_.size() && used_ + size > kChunk) {
-      ++current_;
-      used_ = 0;
-    }
-    if (current_ == chunks_.size()) chunks_.push_back(std::make_unique_for_overwrite<std::byte[]>(kChunk));
-    std::byte* place = chunks_[current_].get() + used_;
-    used_ += size;
-    return place;
-  }
+  struct Chunk {
+    void* mapping;
+    size_t mapped;
+    std::byte* begin;
+    size_t size;
+  };
 
-  std::vector<std::unique_ptr<std::byte[]>> chunks_;
+  // Goes on in a chunk that has room for so much.
+  void next_chunk(size_t wanted);
+
+  std::vector<Chunk> chunks_;
   size_t current_ = 0;
   size_t used_ = 0;
+};
+
+// A growing array in an arena; its elements stay where they are.
+template <class T>
+class Pool {
+public:
+  explicit Pool(Arena& arena) : arena_(arena) {}
+
+  size_t size() const { return size_; }
+  T& operator[](size_t index) { return parts_[index / kPart][index % kPart]; }
+  const T& operator[](size_t index) const { return parts_[index / kPart][index % kPart]; }
+
+  T& add(const T& item) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    if (size_ == parts_.size() * kPart) parts_.push_back(static_cast<T*>(arena_.allocate(kPart * sizeof(T))));
+    T* place = &parts_.back()[size_++ % kPart];
+    return *new (place) T(item);
+  }
+
+  // To be called with the arena's clear().
+  void clear() {
+    parts_.clear();
+    size_ = 0;
+  }
+
+private:
+  static constexpr size_t kPart = 256;
+
+  Arena& arena_;
+  std::vector<T*> parts_;
+  size_t size_ = 0;
 };
 
 } // namespace rdb::engine

@@ -15,8 +15,8 @@ namespace {
 // The indirect table, and those of the watches behind it.
 constexpr size_t kTablesSize = kIndirectSlots * sizeof(uint8_t*) + WatchFilter::kTables * WatchFilter::kTable;
 constexpr size_t kRoom = 256 * 1024;
-constexpr size_t kExecutableStep = 1 << 20;
-constexpr size_t kDeadBytes = 2 << 20; // less is not worth a new start
+constexpr size_t kExecutableStep = 2 << 20; // a huge page
+constexpr size_t kDeadBytes = 2 << 20;      // less is not worth a new start
 
 uint8_t* map_host(uint64_t place, size_t size, int protection, const char* what) {
   void* memory = mmap(reinterpret_cast<void*>(place), size, protection,
@@ -38,6 +38,9 @@ CodeCache::CodeCache(uint64_t place, size_t size, uint64_t table_place) : size_(
   memory_ = map_host(place, size, PROT_READ | PROT_WRITE, "the code cache");
   table_ = reinterpret_cast<uint8_t**>(
       map_host(table_place, kTablesSize, PROT_READ | PROT_WRITE, "the branch table"));
+  // Code in huge pages needs fewer entries of the CPU's translation buffers. Where there are none: as well.
+  madvise(memory_, size, MADV_HUGEPAGE);
+  madvise(table_, kIndirectSlots * sizeof(uint8_t*), MADV_POPULATE_WRITE);
   watches_.set_place(reinterpret_cast<uint8_t*>(table_ + kIndirectSlots));
   state_ = new (memory_) State;
   Emitter emit(memory_ + ((sizeof(State) + 4095) & ~size_t{4095}), memory_ + size);
@@ -85,10 +88,17 @@ void CodeCache::reset() {
 
 Block* CodeCache::block_at(uint64_t address) {
   auto* place = reinterpret_cast<uint8_t*>(address);
-  auto after = std::upper_bound(blocks_.begin(), blocks_.end(), place,
-                                [](const uint8_t* p, const Block& b) { return p < b.begin; });
-  if (after == blocks_.begin()) return nullptr;
-  Block& block = *std::prev(after);
+  size_t begin = 0;
+  size_t end = blocks_.size(); // the first that begins behind the place is in [begin, end]
+  while (begin != end) {
+    size_t middle = begin + (end - begin) / 2;
+    if (place < blocks_[middle].begin)
+      end = middle;
+    else
+      begin = middle + 1;
+  }
+  if (begin == 0) return nullptr;
+  Block& block = blocks_[begin - 1];
   return place < block.end ? &block : nullptr;
 }
 
@@ -110,7 +120,8 @@ Emitter CodeCache::begin_block() {
 }
 
 Block& CodeCache::add_block(uint64_t pc, Flavour flavour) {
-  Block& block = blocks_.emplace_back();
+  first_exit_ = static_cast<uint32_t>(exits_.size());
+  Block& block = blocks_.add({});
   block.pc = pc;
   block.flavour = flavour;
   block.begin = cursor_;
@@ -135,7 +146,17 @@ void CodeCache::finish_block(Block& block, const Emitter& emit, std::span<const 
   case Flavour::basic:
   case Flavour::trace:
     blocks_by_pc_.set(block.pc, &block);
+    link_exits(block);
     return;
+  }
+}
+
+void CodeCache::link_exits(const Block& block) {
+  for (auto number = first_exit_; number < exits_.size(); ++number) {
+    const Exit& exit = exits_[number];
+    // A way off a hot path may never be taken: a bridge for it waits until it is.
+    if (exit.branch == 0 || (block.flavour == Flavour::trace && exit.side_branch != 0)) continue;
+    if (Block* target = find(exit.target)) link(number, *target);
   }
 }
 
@@ -145,8 +166,8 @@ int32_t* CodeCache::new_counter() {
 }
 
 uint32_t CodeCache::add_exit(Block& block, const Exit& exit) {
-  uint32_t number = exits_.add(exit);
-  exits_[number].block = &block;
+  auto number = static_cast<uint32_t>(exits_.size());
+  exits_.add(exit).block = &block;
   return number;
 }
 
@@ -173,7 +194,7 @@ void CodeCache::bridge(const Exit& exit, const Block& target) {
 }
 
 void CodeCache::add_stub(uint64_t pc, const Emitter& emit, std::span<const MapEntry> map) {
-  Block& stub = blocks_.emplace_back();
+  Block& stub = blocks_.add({});
   stub.pc = pc;
   stub.dead = true; // not a block of its own: never found, never linked
   stub.begin = cursor_;

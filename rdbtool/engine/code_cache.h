@@ -5,12 +5,10 @@
 
 #include "rdbtool/engine/arena.h"
 #include "rdbtool/engine/block.h"
-#include "rdbtool/engine/exit_table.h"
 #include "rdbtool/engine/glue.h"
 #include "rdbtool/engine/pc_table.h"
 #include "rdbtool/engine/watch_filter.h"
 
-#include <deque>
 #include <span>
 
 namespace rdb::engine {
@@ -92,6 +90,8 @@ private:
     PageUser* next;
   };
 
+  // Links the new block's ways out to what is there already.
+  void link_exits(const Block& block);
   void bridge(const Exit& exit, const Block& target);
   // Code that belongs to a block, but lies elsewhere.
   void add_stub(uint64_t pc, const Emitter& emit, std::span<const MapEntry> map);
@@ -111,14 +111,15 @@ private:
   uint8_t** table_ = nullptr;
   State* state_ = nullptr;
   Glue glue_;
-  std::deque<Block> blocks_; // in order of address
-  ExitTable exits_;
+  Arena arena_;
+  Pool<Block> blocks_{arena_}; // in order of address
+  Pool<Exit> exits_{arena_};
+  uint32_t first_exit_ = 0; // of the block that is being made
   PcTable<Block> blocks_by_pc_;
   PcTable<Block> steps_by_pc_;
   PcTable<Block> units_by_pc_;
-  PcTable<PageUser> blocks_by_page_;
-  PcTable<Block> slots_; // by slot of the indirect table: the first of its chain
-  Arena arena_;
+  PcTable<PageUser, 0> blocks_by_page_;
+  PcTable<Block, 0> slots_; // by slot of the indirect table: the first of its chain
   WatchFilter watches_;
   int32_t counted_uses_ = INT32_MAX;
   size_t dead_bytes_ = 0;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The host interface: all that rdb needs from an instrumentation engine. One guest thread's registers are
-// loaded at a time; run() executes them and comes back at an exact place. Nothing here says how guest
-// code is executed, so that another engine (Intel Pin, a single-stepper) can stand behind it.
+// The host interface: all that rdb needs from an instrumentation engine. Nothing here says how guest code is
+// executed, so that another engine (Intel Pin, a single-stepper) can stand behind it.
+//
+// One guest thread is loaded at a time. Its owner sets registers() and calls run() in a loop: run() executes
+// guest code and comes back at an exact place with the reason (Stop), the owner does what that asks for
+// (carries out the system call, delivers the signal, looks at memory, loads another thread), and calls it
+// again. executed() is the clock: it counts every guest instruction once, however it was executed.
 #pragma once
 
 #include "rdbtool/base/types.h"
@@ -45,7 +49,7 @@ enum class StopReason : uint8_t {
   input,       // before an instruction whose result comes from outside (rdtsc, cpuid ...): see InputKind
   address,     // before an instruction at which a stop was requested
   access,      // before an instruction that touches a watched range
-  written,     // behind an instruction that wrote to a watched range, by the CPU's word: `access` has its pc
+  written,     // behind one that wrote to a watched range, if the engine tells of it so: `access` has its pc
   fault,       // an instruction raised a synchronous signal; rip is where the kernel would report it
   interrupted, // interrupt() was called
 };
@@ -54,6 +58,7 @@ enum class StopReason : uint8_t {
 // Engine::finish_input().
 enum class InputKind : uint8_t { none, rdtsc, rdtscp, cpuid, rdrand, rdseed, rdpid, xgetbv };
 
+// What the kernel would tell the guest's signal handler.
 struct Fault {
   int signal = 0;
   siginfo_t info = {};
@@ -67,6 +72,7 @@ struct Access {
   bool write = false;
 };
 
+// Why run() came back. The other members belong to one reason each.
 struct Stop {
   StopReason reason = StopReason::limit;
   InputKind input = InputKind::none;
@@ -113,13 +119,16 @@ class Engine {
 public:
   virtual ~Engine() = default;
 
-  // The loaded thread. Valid, and may be changed, while run() is not active.
+  // The loaded thread. Valid, and may be changed, while run() is not active. To load another thread is to
+  // change them all. Memory needs no functions: guest addresses are addresses of this process.
   virtual Registers& registers() = 0;
   virtual size_t vector_size() const = 0;
   virtual void read_vectors(VectorImage image) = 0;
   virtual void write_vectors(std::span<const std::byte> image) = 0;
 
-  // Runs until exactly `limit` more instructions are done or something else stops it first.
+  // Runs until exactly `limit` more instructions are done or something else stops it first. A string
+  // instruction with a `rep` prefix is one instruction. A stop right at the first one
+  // is passed, and so is an access that was just reported.
   virtual Stop run(uint64_t limit) = 0;
 
   // Guest instructions executed through this engine since it was made.
@@ -149,7 +158,7 @@ public:
   virtual void add_watch(GuestAddr address, uint64_t size, bool reads, bool writes) = 0;
   virtual void clear_watches() = 0;
 
-  // Guest code in this range changed or went away.
+  // Guest code in this range changed, went away, or may no longer be executed.
   virtual void invalidate(GuestAddr begin, uint64_t size) = 0;
 
   // Makes run() return soon, at an instruction boundary. May be called from a signal handler, with that

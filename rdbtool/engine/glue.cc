@@ -7,12 +7,14 @@
 namespace rdb::engine {
 namespace {
 
-// One instruction with a rip-relative operand: `opcode` up to ModRM, the ModRM reg field, the variable.
-void with_slot(Emitter& emit, std::initializer_list<uint8_t> opcode, uint8_t reg_field, const void* slot) {
+// One instruction with a rip-relative operand: `opcode` up to ModRM, the ModRM reg field, the variable, and
+// how long the immediate is that follows.
+void with_slot(Emitter& emit, std::initializer_list<uint8_t> opcode, uint8_t reg_field, const void* slot,
+               size_t immediate = 0) {
   for (uint8_t b : opcode)
     emit.byte(b);
   emit.byte(static_cast<uint8_t>(reg_field << 3 | 5));
-  emit.u32(static_cast<uint32_t>(static_cast<const uint8_t*>(slot) - (emit.here() + 4)));
+  emit.u32(static_cast<uint32_t>(static_cast<const uint8_t*>(slot) - (emit.here() + 4 + immediate)));
 }
 
 void code(Emitter& emit, std::initializer_list<uint8_t> bytes) {
@@ -24,6 +26,7 @@ constexpr uint8_t kConditionZero = 4;
 constexpr uint8_t kConditionNotZero = 5;
 constexpr uint32_t kArithmeticFlags = 0x8D5; // OF SF ZF AF PF CF
 constexpr uint32_t kUsualFlags = 0x202;      // the others, as programs have them
+constexpr uint32_t kDirectionFlag = 0x400;
 
 void save_general(Emitter& emit, State& state) {
   Registers& regs = state.registers;
@@ -33,6 +36,13 @@ void save_general(Emitter& emit, State& state) {
   with_slot(emit, {0x8F}, 0, &regs.rflags); // pop [rflags]
   for (int i = 0; i < 16; ++i)
     if (i != RSP) emit.store(&regs.gpr[i], static_cast<Gpr>(i));
+  // load_flags() relies on it that no flag of the guest's stays behind; the host clears DF by itself.
+  with_slot(emit, {0xF7}, 0, &regs.rflags, 4); // test dword [rflags], ...
+  emit.u32(~(kArithmeticFlags | kUsualFlags | kDirectionFlag));
+  Patch usual = emit.jcc(kConditionZero);
+  emit.push_imm32(kUsualFlags);
+  code(emit, {0x9D}); // popfq
+  usual.to(emit.here());
 }
 
 // popfq takes three times as long as sahf, which is enough unless a flag is set that programs rarely set.

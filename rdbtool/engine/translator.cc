@@ -6,44 +6,26 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/engine/interrupt_bias.h"
 #include "rdbtool/engine/operand.h"
+#include "rdbtool/engine/timed.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cpuid.h>
 #include <cstring>
-#include <immintrin.h>
-#include <ucontext.h>
 #include <utility>
 
 namespace rdb::engine {
 namespace {
 
 constexpr size_t kLongestBasic = 48;
-constexpr size_t kLongestTrace = 128;
-constexpr size_t kLongestUnit = 32;
-constexpr size_t kUnrolledTrace = 64;
-constexpr size_t kShortTrace = 16; // shorter ones do not stop at another trace's head
 
 // Full-speed code may run past its budget by at most a trace; the rest of a limit is stepped.
 constexpr uint64_t kSlack = 2 * kLongestTrace;
 // Below 2^32, so that a budget that is not negative has an upper half of zero.
 constexpr int64_t kLargestBudget = 1ll << 31;
+
 uint64_t nanoseconds() {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
-
-// Adds the time until its end to a sum of CPU ticks: a clock that costs nothing beside a translation.
-class Timed {
-public:
-  explicit Timed(uint64_t& sum) : sum_(sum), start_(__rdtsc()) {}
-  ~Timed() { sum_ += __rdtsc() - start_; }
-  Timed(const Timed&) = delete;
-  Timed& operator=(const Timed&) = delete;
-
-private:
-  uint64_t& sum_;
-  uint64_t start_;
-};
 
 // The state that programs begin with.
 void reset_x87() {
@@ -408,63 +390,6 @@ Translator::Next Translator::raise(Stop& stop, int signal, int code, uint64_t ad
   return Next::stop;
 }
 
-// Goes along the path that the guest takes from a hot block, and translates it as one piece.
-Translator::Next Translator::record_trace(Stop& stop) {
-  uint64_t head = state_.registers.rip;
-  std::vector<PathStep>& trace = trace_;
-  trace.clear();
-  std::vector<uint64_t> returns; // addresses behind calls that the trace has gone into
-  bool loops = false;
-  // What is executed while recording is executed unchecked, but for single instructions.
-  const size_t unit = watches_.empty() ? kLongestUnit : 1;
-  while (trace.size() + kLongestUnit <= kLongestTrace) {
-    uint64_t pc = state_.registers.rip;
-    if (interrupted_ || (!trace.empty() && !stops_.empty() && stops_.count(pc))) break;
-    find_path(pc, unit);
-    if (path_.steps.empty() || path_.trust == CodeTrust::compared) break;
-    size_t begin = trace.size();
-    trace.insert(trace.end(), path_.steps.begin(), path_.steps.end());
-    if (path_.steps.back().instruction.kind >= Kind::system_call) break; // the host's turn: the trace's end
-    left_at_hook_ = false;
-    Next next = step(stop, unit);
-    if (next == Next::stop) return next; // a fault: the path is not worth keeping
-    if (left_at_hook_) return next;      // only part of the path was executed
-    uint64_t after = state_.registers.rip;
-    trace.back().next = after;
-    const Instruction last = trace.back().instruction;
-    if (after == head) {
-      loops = true;
-      break;
-    }
-    if (last.kind == Kind::call || last.kind == Kind::call_indirect) returns.push_back(last.end());
-    if (last.kind == Kind::ret) {
-      if (returns.empty() || returns.back() != after) break;
-      returns.pop_back();
-    }
-    // Computed jumps have many targets; those of the procedure linkage table have one.
-    if (last.kind == Kind::jump_indirect && !last.rip_relative) break;
-    Block* there = cache_.find(after);
-    if (there != nullptr && there->flavour == Flavour::trace && trace.size() >= kShortTrace) break;
-    bool seen = false;
-    for (size_t i = 0; i <= begin; ++i)
-      seen |= trace[i].instruction.pc == after;
-    if (seen) break;
-  }
-  hot_.set(head, nullptr);
-  if (trace.empty()) return Next::go_on;
-  if (loops) {
-    size_t once = trace.size();
-    while (trace.size() + once <= kUnrolledTrace)
-      for (size_t i = 0; i < once; ++i)
-        trace.push_back(trace[i]);
-  }
-  cache_.make_room();
-  Timed timed(translate_ticks_);
-  make(Flavour::trace, trace, PathEnd::goes_on, CodeTrust::watched);
-  ++statistics_.traces;
-  return Next::go_on;
-}
-
 void Translator::add_stop(GuestAddr address) {
   stops_.insert(address.value);
   cache_.invalidate(address.value, address.value + 1);
@@ -495,65 +420,6 @@ void Translator::invalidate(GuestAddr begin, uint64_t size) {
   ++statistics_.flushes;
 }
 
-const MapEntry* Translator::map_entry(uint64_t host_pc) {
-  Block* block = cache_.block_at(host_pc);
-  if (block == nullptr) return nullptr;
-  auto offset = static_cast<uint32_t>(reinterpret_cast<uint8_t*>(host_pc) - block->begin);
-  auto after = std::upper_bound(block->map.begin(), block->map.end(), offset,
-                                [](uint32_t o, const MapEntry& e) { return o < e.offset(); });
-  return after == block->map.begin() ? nullptr : &*std::prev(after);
-}
-
-void Translator::interrupt(void* ucontext) {
-  interrupted_ = true;
-  state_.budget -= kInterruptBias;
-  if (ucontext == nullptr) return;
-  // Where translated code has the budget in a register, the change in memory is about to be overwritten.
-  greg_t* gregs = static_cast<ucontext_t*>(ucontext)->uc_mcontext.gregs;
-  auto pc = static_cast<uint64_t>(gregs[REG_RIP]);
-  const MapEntry* entry = cache_.contains(pc) ? map_entry(pc) : nullptr;
-  if (entry == nullptr) return;
-  if (entry->spill() & kBudgetInRcx) gregs[REG_RCX] -= kInterruptBias;
-  if (entry->spill() & kBudgetInRax) gregs[REG_RAX] -= kInterruptBias;
-}
-
-bool Translator::handle_signal(int signal, siginfo_t* info, void* ucontext) {
-  auto* context = static_cast<ucontext_t*>(ucontext);
-  greg_t* gregs = context->uc_mcontext.gregs;
-  auto pc = static_cast<uint64_t>(gregs[REG_RIP]);
-  if (!cache_.contains(pc)) return false;
-  const MapEntry* found = map_entry(pc);
-  if (found == nullptr) return false;
-  const MapEntry& entry = *found;
-  restore_spilled(entry, gregs);
-  fault_pc_ = entry.pc();
-  fault_owed_ = entry.owed();
-  pending_fault_.signal = signal;
-  pending_fault_.info = *info;
-  pending_fault_.trap_number = static_cast<uint64_t>(gregs[REG_TRAPNO]);
-  pending_fault_.error_code = static_cast<uint64_t>(gregs[REG_ERR]);
-  // An instruction's own address in siginfo is the guest's, too.
-  if (reinterpret_cast<uint64_t>(info->si_addr) == pc)
-    pending_fault_.info.si_addr = reinterpret_cast<void*>(entry.pc());
-  leave_for_fault(gregs);
-  return true;
-}
-
-void Translator::restore_spilled(const MapEntry& entry, greg_t* gregs) const {
-  // Order of Gpr to the order of gregs.
-  static constexpr int kGreg[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                                    REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-  if (entry.spill() & kSpillRcx) gregs[REG_RCX] = static_cast<greg_t>(state_.spill_rcx);
-  if (entry.spill() & kSpillRax) gregs[REG_RAX] = static_cast<greg_t>(state_.spill_rax);
-  if (entry.spill() & kSpillScratch)
-    gregs[kGreg[entry.scratch()]] = static_cast<greg_t>(state_.spill_scratch);
-}
-
-void Translator::leave_for_fault(greg_t* gregs) {
-  state_.exit_number = kExitFault;
-  gregs[REG_RIP] = reinterpret_cast<greg_t>(cache_.glue().leave);
-}
-
 const Statistics& Translator::statistics() const {
   uint64_t ticks = __rdtsc() - started_ticks_;
   double per_tick =
@@ -562,84 +428,6 @@ const Statistics& Translator::statistics() const {
   statistics_.cache_bytes = cache_.used();
   statistics_.peak_cache_bytes = cache_.peak();
   return statistics_;
-}
-
-Engine::InputResult Translator::execute_input() {
-  InputResult result;
-  const Registers& regs = state_.registers;
-  uint32_t a = 0, b = 0, c = 0, d = 0;
-  unsigned long long wide = 0;
-  switch (current_input_.input) {
-  case InputKind::rdtsc:
-    asm volatile("rdtsc" : "=a"(a), "=d"(d));
-    break;
-  case InputKind::rdtscp:
-    asm volatile("rdtscp" : "=a"(a), "=d"(d), "=c"(c));
-    break;
-  case InputKind::cpuid:
-    __cpuid_count(static_cast<uint32_t>(regs.gpr[RAX]), static_cast<uint32_t>(regs.gpr[RCX]), a, b, c, d);
-    break;
-  case InputKind::xgetbv:
-    asm volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(static_cast<uint32_t>(regs.gpr[RCX])));
-    break;
-  case InputKind::rdrand:
-    asm volatile("rdrand %0; setc %1" : "=r"(wide), "=qm"(result.carry));
-    result.rax = wide;
-    return result;
-  case InputKind::rdseed:
-    asm volatile("rdseed %0; setc %1" : "=r"(wide), "=qm"(result.carry));
-    result.rax = wide;
-    return result;
-  case InputKind::rdpid:
-    asm volatile("rdpid %0" : "=r"(wide));
-    result.rax = wide;
-    return result;
-  case InputKind::none:
-    bug("no input instruction is waiting");
-  }
-  result.rax = a;
-  result.rbx = b;
-  result.rcx = c;
-  result.rdx = d;
-  return result;
-}
-
-void Translator::finish_input(const InputResult& result) {
-  Registers& regs = state_.registers;
-  constexpr uint64_t kArithmetic = 0x8D5; // OF SF ZF AF PF CF
-  switch (current_input_.input) {
-  case InputKind::cpuid:
-    regs.gpr[RBX] = result.rbx;
-    [[fallthrough]];
-  case InputKind::rdtscp:
-    regs.gpr[RCX] = result.rcx;
-    [[fallthrough]];
-  case InputKind::rdtsc:
-  case InputKind::xgetbv:
-    regs.gpr[RAX] = result.rax;
-    regs.gpr[RDX] = result.rdx;
-    break;
-  case InputKind::rdrand:
-  case InputKind::rdseed:
-    regs.rflags = (regs.rflags & ~kArithmetic) | (result.carry ? 1 : 0);
-    [[fallthrough]];
-  case InputKind::rdpid: {
-    uint8_t modrm = current_input_.bytes[current_input_.modrm_offset];
-    uint64_t& destination = regs.gpr[(modrm & 7) | (current_input_.rex & 1) << 3];
-    if (current_input_.input == InputKind::rdpid || current_input_.rex & 8)
-      destination = result.rax;
-    else if (current_input_.operand16)
-      destination = (destination & ~0xFFFFull) | (result.rax & 0xFFFF);
-    else
-      destination = static_cast<uint32_t>(result.rax);
-    break;
-  }
-  case InputKind::none:
-    bug("no input instruction is waiting");
-  }
-  regs.rip = current_input_.end();
-  ++executed_;
-  current_input_ = {};
 }
 
 } // namespace rdb::engine

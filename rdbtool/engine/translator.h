@@ -48,6 +48,9 @@ public:
   bool handle_signal(int signal, siginfo_t* info, void* ucontext) override;
   const Statistics& statistics() const override;
 
+  // From here on: what only this engine has. With another one, hooks are stops, watches are set one by one,
+  // and what stores overwrite is found by comparing memory; slower, but the same.
+
   // Another OS thread goes on with run(): the GS base is each one's own.
   void adopt_host_thread() { asm volatile("rdgsbase %0" : "=r"(loaded_gs_)); }
 

@@ -95,6 +95,28 @@ TEST_P(CodeTest, invalidated_code_is_translated_again) {
   EXPECT_NE(before.registers.gpr[R15], start);
 }
 
+// The first call through a slot, at any time before and while the path that it is on becomes hot.
+TEST_P(CodeTest, calls_are_bound_lazily) {
+  if (!GetParam()) return; // the slot is in the code
+  uint8_t* slot = low_ + (rdb_test_slot - rdb_test_code);
+  uint64_t lazy = 0;
+  std::memcpy(&lazy, slot, sizeof lazy);
+  lazy += kLowCode;
+  for (uint64_t first_call = 1; first_call <= 60; ++first_call) {
+    std::vector<Outcome> outcomes;
+    for (Tier tier : {Tier::step, Tier::blocks, Tier::traces}) {
+      auto engine = make(tier);
+      reset(*engine, rdb_test_lazy, 60);
+      engine->registers().gpr[RBX] = first_call;
+      std::memcpy(slot, &lazy, sizeof lazy);
+      outcomes.push_back(run(*engine, UINT64_MAX));
+      ASSERT_EQ(static_cast<int>(outcomes.back().reason), static_cast<int>(StopReason::system_call));
+      expect_equal(outcomes[0], outcomes.back(), fmt::format("first call with {} rounds left", first_call));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST_P(CodeTest, memory_stays_bounded_when_code_comes_and_goes) {
   if (!GetParam()) return;
   auto engine = make(Tier::traces);

@@ -5,6 +5,7 @@
 asm(R"(
     .text
     .globl rdb_test_code, rdb_test_function, rdb_test_constant, rdb_test_faults, rdb_test_ends, rdb_test_code_end
+    .globl rdb_test_lazy, rdb_test_slot
 rdb_test_code:
     mov %rsi, %rcx
     xor %eax, %eax
@@ -167,6 +168,28 @@ rdb_test_ends:
 9:  mov (%rsp), %r8
     lea 8(%rsp), %rsp
     jmp *%r8
+# Calls through a slot that is filled at the first call, which comes when rbx rounds are left of rsi.
+rdb_test_lazy:
+1:  cmp %rbx, %rsi
+    ja 2f
+    call 3f
+2:  adc $5, %rax
+    dec %rsi
+    jnz 1b
+    syscall
+3:  endbr64
+    jmp *rdb_test_slot(%rip)
+4:  endbr64
+    push $0
+    lea 5f(%rip), %r8
+    mov %r8, rdb_test_slot(%rip)
+    lea 8(%rsp), %rsp
+    jmp *%r8
+5:  lea 3(%rax,%rax,2), %rax
+    ret
+    .balign 8
+rdb_test_slot:
+    .quad 4b - rdb_test_code
 rdb_test_code_end:
     nop
     .skip 32

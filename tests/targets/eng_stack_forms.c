@@ -45,6 +45,10 @@ FORM(push_flags, "cmp %rax, %rbx; pushf; pop %rcx; pushfw; popw %dx");
 FORM(alignment_flag,
      "pushf; pop %rax; xor $0x40000, %rax; push %rax; popf; pushf; pop %rbx; xor $0x40000, %rax; "
      "push %rax; popf; pushf; pop %rcx");
+// The identification flag, which little else changes.
+FORM(rare_flag,
+     "pushf; pop %rax; xor $0x200000, %rax; push %rax; popf; pushf; pop %rbx; xor $0x200000, %rax; "
+     "push %rax; popf; pushf; pop %rcx");
 FORM(pop_flags, "push $0xcd5; popf; pushf; pop %rax; cld; pushw $0x246; popfw; pushf; pop %rbx");
 FORM(enter_leave, "enter $32, $0; movq $5, -8(%rbp); mov -8(%rbp), %rax; leave");
 FORM(enter_nested, "lea 64(%rsp), %rbp; mov %rbp, %rdi; enter $16, $3; mov %rsp, %rax; sub %rbp, %rax; leave;"
