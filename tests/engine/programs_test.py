@@ -52,7 +52,7 @@ SLOW_ENGINES = {"blocks", "lockstep"}
 
 
 class Programs(guests.GuestTest):
-    pass
+    default_timeout = 900  # for lockstep on a busy machine
 
 
 class Recorded(guests.GuestTest):
