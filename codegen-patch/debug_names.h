@@ -15,6 +15,8 @@ namespace rdb::codegen {
 inline std::string label_name(size_t function) {
   return fmt::format("rdb.label.{}", function);
 }
+// The mark of a write.
+inline constexpr const char* kMarkName = "rdb.mark.";
 // After it: one instance of it, and the value of its argument there.
 inline std::string instance_name(size_t instance) {
   return fmt::format("rdb.instance.{}", instance);

@@ -91,6 +91,18 @@ uint64_t written_size(const Instruction& instruction) {
   return 0;
 }
 
+bool is_simple_slot(const Value* pointer) {
+  auto* slot = dyn_cast<AllocaInst>(pointer);
+  return slot && slot->isStaticAlloca() && slot->getAllocatedType()->isSingleValueType() &&
+         !slot_escapes(*slot);
+}
+
+std::string callee_name(const Instruction& instruction) {
+  auto* call = dyn_cast<CallBase>(&instruction);
+  const Function* callee = call ? call->getCalledFunction() : nullptr;
+  return callee ? callee->getName().str() : "";
+}
+
 Target global_target(const std::string& name) {
   Target target;
   target.kind = Target::Kind::kGlobal;

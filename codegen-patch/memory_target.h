@@ -41,6 +41,12 @@ struct Target {
   std::string note; // for those who work on placement, if they ask for it
 };
 
+// Is it the stack slot of a variable that becomes a value? Its stores are followed as values.
+bool is_simple_slot(const llvm::Value* pointer);
+
+// The function that an instruction calls by name; empty if none.
+std::string callee_name(const llvm::Instruction& instruction);
+
 Target global_target(const std::string& name);
 
 // May a pointer to this stack slot be kept somewhere?

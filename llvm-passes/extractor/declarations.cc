@@ -78,7 +78,10 @@ public:
     Place place = places_.find(variable->getLocation());
     if (!place.file) return true;
     if (place.region != 0 || variable->getName().starts_with("__rdb_")) {
-      if (variable->hasGlobalStorage()) annotate(variable, kDebugOnly);
+      if (variable->hasGlobalStorage())
+        annotate(variable, kDebugOnly);
+      else if (variable->isLocalVarDecl())
+        annotate(variable, kDebugLocal);
       return true;
     }
     if (!variable->isLocalVarDeclOrParm() || variable->hasGlobalStorage() || has_note(variable)) return true;

@@ -30,6 +30,7 @@ struct VariableNote {
 
 inline constexpr const char* kVariableNote = "rdb.var|";
 inline constexpr const char* kDebugOnly = "rdb";
+inline constexpr const char* kDebugLocal = "rdb.own"; // a local variable that debug code declares
 
 VariableNote parse_variable_note(llvm::StringRef text);
 

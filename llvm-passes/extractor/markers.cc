@@ -27,10 +27,25 @@ bool is_marker(llvm::Instruction& instruction) {
          string_of(call->getArgOperand(1)).starts_with("rdb.");
 }
 
-bool is_note(llvm::Instruction& instruction) {
+bool is_note(llvm::Instruction& instruction, llvm::StringRef kind) {
   auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
   return call && call->getIntrinsicID() == llvm::Intrinsic::var_annotation &&
-         string_of(call->getArgOperand(1)).starts_with(kVariableNote);
+         string_of(call->getArgOperand(1)).starts_with(kind);
+}
+
+bool is_any_note(llvm::Instruction& instruction) {
+  return is_note(instruction, kVariableNote) || is_note(instruction, kDebugLocal);
+}
+
+std::vector<AnnotatedVariable> find_notes(llvm::Function& function, llvm::StringRef kind) {
+  std::vector<AnnotatedVariable> variables;
+  for (llvm::Instruction& instruction : llvm::instructions(function))
+    if (is_note(instruction, kind)) {
+      auto& call = llvm::cast<llvm::CallInst>(instruction);
+      variables.push_back(
+          {&call, call.getArgOperand(0)->stripPointerCasts(), string_of(call.getArgOperand(1))});
+    }
+  return variables;
 }
 
 } // namespace
@@ -48,14 +63,11 @@ std::vector<Marker> find_markers(llvm::Function& function) {
 }
 
 std::vector<AnnotatedVariable> find_variables(llvm::Function& function) {
-  std::vector<AnnotatedVariable> variables;
-  for (llvm::Instruction& instruction : llvm::instructions(function))
-    if (is_note(instruction)) {
-      auto& call = llvm::cast<llvm::CallInst>(instruction);
-      variables.push_back(
-          {&call, call.getArgOperand(0)->stripPointerCasts(), string_of(call.getArgOperand(1))});
-    }
-  return variables;
+  return find_notes(function, kVariableNote);
+}
+
+std::vector<AnnotatedVariable> find_debug_variables(llvm::Function& function) {
+  return find_notes(function, kDebugLocal);
 }
 
 std::vector<llvm::AllocaInst*> find_unreached_variables(llvm::Function& function) {
@@ -67,7 +79,7 @@ std::vector<llvm::AllocaInst*> find_unreached_variables(llvm::Function& function
         slot->getName() == "tmp")
       continue;
     if (llvm::none_of(slot->users(), [](llvm::User* user) {
-          return llvm::isa<llvm::Instruction>(user) && is_note(*llvm::cast<llvm::Instruction>(user));
+          return llvm::isa<llvm::Instruction>(user) && is_any_note(*llvm::cast<llvm::Instruction>(user));
         }))
       variables.push_back(slot);
   }
@@ -78,7 +90,7 @@ void erase_annotations(llvm::Module& module) {
   std::vector<llvm::Instruction*> dead;
   for (llvm::Function& function : module)
     for (llvm::Instruction& instruction : llvm::instructions(function))
-      if (is_marker(instruction) || is_note(instruction)) dead.push_back(&instruction);
+      if (is_marker(instruction) || is_any_note(instruction)) dead.push_back(&instruction);
   std::vector<llvm::GlobalVariable*> strings;
   for (llvm::Instruction* instruction : dead) {
     for (llvm::Value* operand : instruction->operands())

@@ -34,6 +34,9 @@ struct AnnotatedVariable {
 std::vector<Marker> find_markers(llvm::Function& function);
 std::vector<AnnotatedVariable> find_variables(llvm::Function& function);
 
+// Variables that debug code declares.
+std::vector<AnnotatedVariable> find_debug_variables(llvm::Function& function);
+
 // Variables that have no annotation because their declaration is never reached (in front of a switch's first
 // case, behind a goto): known by their name. The compiler's own have no name or one with a dot.
 std::vector<llvm::AllocaInst*> find_unreached_variables(llvm::Function& function);

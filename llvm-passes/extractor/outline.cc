@@ -203,6 +203,8 @@ private:
     }
     for (const AnnotatedVariable& note : find_variables(*function_))
       note.call->eraseFromParent();
+    for (const AnnotatedVariable& note : find_debug_variables(*function_))
+      note.call->eraseFromParent();
     std::vector<Use*> outside;
     for (BasicBlock* block : inside)
       for (Instruction& instruction : *block) {
@@ -279,8 +281,11 @@ private:
     return copy;
   }
 
-  // Is this stack slot of the host used by the region alone?
+  // Is this stack slot of the host used by the region alone? What debug code declares is its own in any
+  // case: the host uses it only to destroy it.
   bool is_own(Value& slot) {
+    if (any_of(find_debug_variables(host_), [&](const auto& variable) { return variable.address == &slot; }))
+      return true;
     if (inside_.empty()) inside_ = region_instructions(enter_, enter_.region);
     return all_of(slot.users(), [&](User* user) {
       auto* call = dyn_cast<IntrinsicInst>(user);
@@ -390,7 +395,8 @@ private:
   std::set<Instruction*> inside_;     // of the host: the region's own instructions
 };
 
-// Allocas of the host that hold debug variables used by more than one region.
+// Allocas of the host that hold debug variables used by more than one region. The host's code that destroys
+// them at the end of their scope is not in any region, and never runs.
 std::set<Value*> shared_variables(Function& host, const std::vector<Marker>& markers,
                                   const HostVariables& variables) {
   std::map<AllocaInst*, std::set<unsigned>> users;
@@ -405,15 +411,18 @@ std::set<Value*> shared_variables(Function& host, const std::vector<Marker>& mar
           users[slot].insert(marker.region);
     }
   }
+  std::set<Value*> declared; // by debug code
+  for (const AnnotatedVariable& variable : find_debug_variables(host))
+    declared.insert(variable.address);
   std::set<Value*> result;
   for (auto& [slot, regions] : users) {
-    bool only_regions =
-        all_of(slot->users(), [&](User* user) { return all_inside.contains(cast<Instruction>(user)); });
+    bool only_regions = declared.contains(slot) || all_of(slot->users(), [&](User* user) {
+                          return all_inside.contains(cast<Instruction>(user));
+                        });
     if (regions.size() > 1 && only_regions && !slot->getName().starts_with("exn.slot") &&
         !slot->getName().starts_with("ehselector.slot") && !slot->getName().starts_with("cleanup.dest"))
       result.insert(slot);
   }
-  (void)host;
   return result;
 }
 

@@ -111,6 +111,9 @@ std::string Ownership::why_not(std::string_view slot) const {
     return "'" + name + "' is defined in " + found->second +
            ", but the linker left it out of the program; keep it with -Wl,--undefined=" + name +
            ", or give its source to the debug code with --rdb-debug-source";
+  // A static of a unit, by the unit's key.
+  if (name.size() > 17 && name[16] == '_' && name.find_first_not_of("0123456789abcdef") == 16)
+    return "the static variable '" + name.substr(17) + "' is not in the program: the compiler removed it";
   return "'" + name + "' is defined neither in the program, nor in a library of this link, nor in debug code";
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The program that rdb-clang makes from a source with regions is the one that clang makes from the source before they
-were written: whole file, for many programs and flags, with every linker. Each program meets some of the combinations:
-5, or as many as RDB_COMBINATIONS says (of 135)."""
+were written: whole file, for many programs and flags, with every linker. Each program meets some of the combinations of
+level and flags: 5, or as many as RDB_COMBINATIONS says (of 45), with one linker, or with all if RDB_LINKERS is "all"."""
 import os
 import re
 import unittest
@@ -17,6 +17,7 @@ EXTRAS = [
 ]
 LINKERS = ["bfd", "gold", "/usr/bin/ld.lld-22"]
 COUNT = int(os.environ.get("RDB_COMBINATIONS", "5"))
+ALL_LINKERS = os.environ.get("RDB_LINKERS") == "all"
 
 
 def strip_regions(text):
@@ -34,21 +35,28 @@ def strip_regions(text):
 
 
 def combinations(number):
-    """(flags, linker) pairs for the program of that number."""
-    everything = [([level] + extra, linker) for level in LEVELS for extra in EXTRAS for linker in LINKERS]
-    # A stride that shares no factor with the lists' lengths meets every level, extra and linker soon.
-    return [everything[(number * 11 + i * 31) % len(everything)] for i in range(min(COUNT, len(everything)))]
+    """(flags, linkers) pairs for the program of that number."""
+    everything = [[level] + extra for level in LEVELS for extra in EXTRAS]
+    # Strides that share no factor with the lists' lengths meet every level, extra and linker soon.
+    for i in range(min(COUNT, len(everything))):
+        linkers = LINKERS if ALL_LINKERS else [LINKERS[(number + i) % len(LINKERS)]]
+        yield everything[(number * 11 + i * 31) % len(everything)], linkers
 
 
 class Identity(CompilerTest):
-    def build(self, compiler, flags, linker, name):
-        """Compiles and links in two steps, as build systems do; returns (object, program)."""
-        compile_flags = [f for f in flags if not f.startswith("-Wl,") and f != "-no-pie"]
+    def compile(self, compiler, flags, name, text):
+        """The object of the text, under its own name."""
+        self.write(name, text)
         standard = ["-std=c++20"] if name.endswith(".cc") else []
-        for command in ([compiler, *standard, *compile_flags, "-c", name, "-o", "prog.o"],
-                        [compiler, *flags, f"-fuse-ld={linker}", "prog.o", "-pthread", "-o", "prog"]):
-            self.run_command(command)
-        return self.read("prog.o"), self.read("prog")
+        compile_flags = [f for f in flags if not f.startswith("-Wl,") and f != "-no-pie"]
+        self.run_command([compiler, *standard, *compile_flags, "-c", name, "-o", "prog.o"])
+        return self.read("prog.o")
+
+    def link(self, compiler, flags, linker, prog_object):
+        with open(os.path.join(self.dir, "prog.o"), "wb") as out:
+            out.write(prog_object)
+        self.run_command([compiler, *flags, f"-fuse-ld={linker}", "prog.o", "-pthread", "-o", "prog"])
+        return self.read("prog")
 
     def check(self, name, number):
         with open(os.path.join(PROGRAMS, name)) as file:
@@ -56,15 +64,16 @@ class Identity(CompilerTest):
         stripped = strip_regions(text)
         self.assertNotIn("rdb", stripped)
         plain, ours = (CLANGXX, RDB_CLANGXX) if name.endswith(".cc") else (CLANG, RDB_CLANG)
-        for flags, linker in combinations(number):
-            with self.subTest(program=name, flags=" ".join(flags), linker=linker):
-                self.write(name, stripped)
-                expected_object, expected = self.build(plain, flags, linker, name)
-                self.write(name, text)
-                found_object, found = self.build(ours, flags, linker, name)
+        for flags, linkers in combinations(number):
+            with self.subTest(program=name, flags=" ".join(flags)):
+                expected_object = self.compile(plain, flags, name, stripped)
+                found_object = self.compile(ours, flags, name, text)
                 self.assertEqual(elf_sections.differences(expected_object, found_object), [])
-                self.assertTrue(expected == found, "the programs differ")
-                self.check_bundle(text, flags)
+                for linker in linkers:
+                    expected = self.link(plain, flags, linker, expected_object)
+                    found = self.link(ours, flags, linker, found_object)
+                    self.assertTrue(expected == found, f"the programs of {linker} differ")
+                    self.check_bundle(text, flags)
 
     def check_bundle(self, text, flags):
         """Every region is described; at -O0 each has its place and all its values."""

@@ -47,6 +47,10 @@ class Refusals(CompilerTest):
         self.refused("int f(int n) {\nint hidden = n;\nauto l = [&](int k) {\nrdb_begin\nprintf(\"%d\", hidden);\nrdb_end\n"
                      "return k;\n};\nreturn l(n) + hidden;\n}\n", 8, "does not capture 'hidden'", name="bad.cc")
 
+    def test_a_size_that_is_not_kept(self):
+        self.refused("int f(int n) {\nint grid[n][n];\nn += g;\nrdb_begin\nprintf(\"%zu\", sizeof grid);\nrdb_end\nreturn n;\n}\n",
+                     7, "depends on what 'n' was before")
+
     def test_limits_are_named(self):
         self.write("one.cc", HEAD + "int f(int n) {\nrdb_begin\nprintf(\"%d\", n);\nrdb_end\nreturn n;\n}\n")
         for flag, words in (("-flto", "link-time optimisation"), ("-fsanitize=address", "sanitizers")):

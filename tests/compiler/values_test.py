@@ -20,7 +20,7 @@ def first_not_in_order(lines, expected):
 
 
 NAMES = ("basics.c", "objects.cc", "shared.c", "debug_statics.c", "control.c", "paths.c", "stale_statics.c",
-         "vla_bits_union.c")
+         "vla_bits_union.c", "shared_objects.cc")
 
 
 class Values(CompilerTest):
