@@ -49,9 +49,12 @@ Recorder::Recorder(trace::LogProducer& log, const RecorderOptions& options)
       shared_([this](guest::Process& process, GuestAddr address, const void* bytes,
                      size_t size) { wrote(process, address, bytes, size); },
               [this](const std::string& why) {
-                // The others would wait for this process.
+                // The others would wait for this process; they may find out the same at the same moment.
+                std::string line = fmt::format("rdb: not supported: {}\n", why);
+                guest::raw_syscall(SYS_write, guest::own_error_stream(),
+                                   reinterpret_cast<int64_t>(line.data()), static_cast<int64_t>(line.size()));
                 log_.end_all("memory that its processes share was used in a way that cannot be recorded");
-                limit("{}", why);
+                check(false);
               }) {
   if (options.checksum_interval != 0) quick_.until = next_checksum_;
 }

@@ -45,11 +45,19 @@ void wait_while(std::atomic<uint32_t>& word, uint32_t value) {
                      reinterpret_cast<int64_t>(&most));
 }
 
-// An instruction that repeats may have used a part of what it needs.
+// A string instruction that repeats may have used a part of what it needs.
 bool repeats(guest::Process& process) {
-  uint8_t prefix = 0;
-  process.space().read(GuestAddr(process.registers().rip), &prefix, 1);
-  return prefix == 0xF3 || prefix == 0xF2;
+  uint8_t bytes[16] = {};
+  process.space().read(GuestAddr(process.registers().rip), bytes, sizeof bytes - 1);
+  bool repeated = false;
+  for (uint8_t byte : bytes) {
+    bool repeat = byte == 0xF2 || byte == 0xF3;
+    bool other_prefix = byte == 0x66 || byte == 0x67 || byte == 0x64 || byte == 0x65 || (byte & 0xF0) == 0x40;
+    if (!repeat && !other_prefix)
+      return repeated && byte >= 0xA4 && byte <= 0xAF && byte != 0xA8 && byte != 0xA9;
+    repeated |= repeat;
+  }
+  return false;
 }
 
 } // namespace
@@ -144,17 +152,25 @@ bool SharedPages::take_for_instruction(guest::Process& process, const engine::Fa
 void SharedPages::own(guest::Process& process, Area& area, size_t page) {
   Page& state = area.table->pages[page];
   auto self = static_cast<uint32_t>(process.identity().pid);
+  constexpr int kMostWaits = 2000; // some seconds
+  int waits = 0;
   for (;;) {
     uint32_t owner = 0;
-    if (state.owner.compare_exchange_strong(owner, self)) break;
+    if (state.owner.compare_exchange_strong(owner, self) || owner == self) break;
     if (!is_alive(owner)) {
       if (!state.owner.compare_exchange_strong(owner, self)) continue;
       ++state.version; // it may have written
       break;
     }
-    state.wanted = 1;
+    state.wanted = self;
     // Who waits keeps nothing that others may wait for.
-    if (!repeats(process)) give_back();
+    if (!repeats(process)) {
+      give_back();
+    } else if (!held_.empty() && ++waits > kMostWaits) {
+      refuse_(fmt::format("memory shared by recorded processes: {} and {}, which copy from page to page with "
+                          "one instruction, wait for each other at {:#x}",
+                          self, owner, area.address(page)));
+    }
     wait_while(state.owner, owner);
   }
   held_.push_back({static_cast<size_t>(&area - areas_.data()), page});
@@ -168,9 +184,11 @@ void SharedPages::release(Area& area, size_t page, Hold now) {
   Page& state = area.table->pages[page];
   if (area.holds[page] == Hold::write) area.known[page] = ++state.version;
   area.holds[page] = now;
-  state.owner = 0;
-  if (state.wanted.exchange(0) != 0)
-    guest::raw_syscall(SYS_futex, reinterpret_cast<int64_t>(&state.owner), FUTEX_WAKE, INT_MAX);
+  // To the one that waits: this process may want it back before the other has woken up.
+  uint32_t self = state.owner;
+  uint32_t next = state.wanted.exchange(0);
+  state.owner = next == self ? 0 : next;
+  if (next != 0) guest::raw_syscall(SYS_futex, reinterpret_cast<int64_t>(&state.owner), FUTEX_WAKE, INT_MAX);
 }
 
 void SharedPages::give_back() {

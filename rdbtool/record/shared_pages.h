@@ -60,7 +60,7 @@ private:
   struct Page {
     std::atomic<uint32_t> owner = 0; // a process, or 0
     std::atomic<uint32_t> version = 0;
-    std::atomic<uint32_t> wanted = 0;
+    std::atomic<uint32_t> wanted = 0; // by this process; 0: by nobody
   };
   struct Table {
     std::atomic<uint32_t> users = 1; // processes

@@ -63,6 +63,12 @@ class SystemCalls(harness.TestCase):
         self.assertEqual(self.rdb("replay", trace, status=0).out, recorded.out)
         self.replay_all(trace)
 
+    def test_processes_that_wait_for_each_others_shared_memory(self):
+        recorded = self.rdb("record", "-o", self.path("trace"), harness.target("rec_copies"), status=125)
+        self.assertRegex(recorded.err, r"rdb: not supported: memory shared by recorded processes: \d+ and \d+, which copy from "
+                                       r"page to page with one instruction, wait for each other at 0x\w+\n")
+        self.assertEqual(self.rdb("replay", self.path("trace"), status=0).out, "before\n")
+
     def test_shared_memory_that_moves_ends_the_recording(self):
         script = ("import mmap, os\nshared = mmap.mmap(-1, 4096)\nos.write(1, b'before\\n')\n"
                   "while True:\n"  # a parent that would try for ever

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 rdb_target_program(rec_mapped_files rec_mapped_files.c FLAGS -O1 -g)
 rdb_target_program(rec_passed_output rec_passed_output.c FLAGS -O1 -g)
+rdb_target_program(rec_copies rec_copies.c FLAGS -O1 -g)
 rdb_target_program(rec_inputs rec_inputs.c FLAGS -O1 -g)
