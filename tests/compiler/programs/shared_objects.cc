@@ -6,7 +6,7 @@
 
 struct Log {
   int n;
-  explicit Log(int k) : n(k) { printf("made %d\n", n); }
+  explicit Log(int k) : n(k) {}
   ~Log() { printf("gone %d\n", n); }
 };
 
