@@ -125,7 +125,10 @@ int play(const ReplayOptions& options, const trace::TraceReader& trace, const tr
   Terminal terminal;
   debug::RegionRunner runner(options.runner);
   debug::Regions regions(options.regions, runner);
-  Bundles bundles = choose_bundles(options.modules, options.no_module ? "" : program.program);
+  // As the user named it, if it is the user's.
+  const std::string& path =
+      program.origin == trace::ProcessOrigin::kSpawned ? trace.metadata().program : program.program;
+  Bundles bundles = choose_bundles(options.modules, options.no_module ? "" : path);
   bool has_bundle = !bundles.empty();
   for (auto& bundle : bundles)
     regions.add(std::move(bundle));
@@ -161,8 +164,9 @@ int play(const ReplayOptions& options, const trace::TraceReader& trace, const tr
   }
   unmute.reset();
   Complaints complaints;
-  for (const std::string& path : regions.unused())
-    complaints.push_back(fmt::format("{} was not used: the recording has no such program or library", path));
+  for (const std::string& unused : regions.unused())
+    complaints.push_back(
+        fmt::format("{} was not used: the recording has no such program or library", unused));
   regions.unload();
   for (const std::string& name : events.unmatched())
     complaints.push_back(fmt::format("nothing in the recording is called {}", name));

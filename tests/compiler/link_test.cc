@@ -290,7 +290,8 @@ TEST_F(LinkTest, SymbolsHaveOwners) {
       "#define SLOT(n) extern void *__rdb_slot_##n __attribute__((visibility(\"hidden\")));\n"
       "SLOT(printf) SLOT(malloc) SLOT(counter) SLOT(per_thread) SLOT(library_function) SLOT(strlen) "
       "SLOT(a_statics)\n"
-      "SLOT(exit) SLOT(__rdb_shared) SLOT(singleton) SLOT(common_one) SLOT(sqrt) SLOT(hidden_one)\n"
+      "SLOT(exit) SLOT(__rdb_shared) SLOT(singleton) SLOT(common_one) SLOT(sqrt) SLOT(hidden_one) "
+      "SLOT(atoi)\n"
       "extern void *__rdb_guest_slot_malloc __attribute__((visibility(\"hidden\")));\n"
       "int __rdb_shared = 42;\n"
       "__attribute__((weak)) int singleton = 1;\n"
@@ -300,7 +301,8 @@ TEST_F(LinkTest, SymbolsHaveOwners) {
       "(long)__rdb_slot_a_statics\n"
       " + (long)__rdb_slot_exit + (long)__rdb_slot___rdb_shared + (long)__rdb_slot_singleton + "
       "(long)__rdb_slot_common_one\n"
-      " + (long)__rdb_slot_sqrt + (long)__rdb_guest_slot_malloc + (long)__rdb_slot_hidden_one; }\n"
+      " + (long)__rdb_slot_sqrt + (long)__rdb_guest_slot_malloc + (long)__rdb_slot_hidden_one + "
+      "(long)__rdb_slot_atoi; }\n"
       "int __rdb_fn_a_2(void **args) { return *(int *)args[0] + *(int *)__rdb_slot___rdb_shared; }\n";
   for (std::string_view linker : kLinkers) {
     SCOPED_TRACE(linker);
@@ -315,7 +317,9 @@ TEST_F(LinkTest, SymbolsHaveOwners) {
     link("a.o common.o -L. -lown -lm");
     Descriptors d = bundle();
     EXPECT_EQ(symbol(d, "printf")->owner, Owner::kPrivate);
-    EXPECT_EQ(symbol(d, "printf")->where, "libc.so.6");
+    EXPECT_EQ(symbol(d, "printf")->where, "rdb");
+    EXPECT_EQ(symbol(d, "atoi")->owner, Owner::kPrivate);
+    EXPECT_EQ(symbol(d, "atoi")->where, "libc.so.6");
     EXPECT_EQ(symbol(d, "strlen")->owner, Owner::kPrivate);
     EXPECT_EQ(symbol(d, "sqrt")->where, "libm.so.6");
     EXPECT_EQ(symbol(d, "exit")->where, "rdb");
@@ -353,7 +357,7 @@ TEST_F(LinkTest, SymbolsHaveOwners) {
     for (size_t i = 0; i < d.symbols.size(); ++i) {
       bool filled = d.symbols[i].owner == Owner::kPrivate || d.symbols[i].owner == Owner::kModule;
       EXPECT_EQ(slots[i] != nullptr, filled) << d.symbols[i].name;
-      EXPECT_TRUE(d.symbols[i].name != "printf" || slots[i] == reinterpret_cast<void*>(&printf));
+      EXPECT_TRUE(d.symbols[i].name != "atoi" || slots[i] == reinterpret_cast<void*>(&atoi));
       EXPECT_TRUE(d.symbols[i].name != "exit" || slots[i] != reinterpret_cast<void*>(&exit));
     }
     int value = 8;

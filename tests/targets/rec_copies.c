@@ -1,36 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Two processes that share two pages and copy them to each other, in opposite directions, with one
-// instruction that repeats: under a recorder each has the page that the other waits for.
+// Two processes that copy shared memory with one instruction that repeats, one of them upwards, the other one
+// downwards: under a recorder each comes to have pages that the other waits for. They go on until then.
 #define _GNU_SOURCE
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-static void copy(void* to, const void* from, size_t size) {
+static void copy_up(char* to, const char* from, size_t size) {
   asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
 }
 
+static void copy_down(char* to, const char* from, size_t size) {
+  to += size - 1;
+  from += size - 1;
+  asm volatile("std; rep movsb; cld" : "+D"(to), "+S"(from), "+c"(size) : : "memory", "cc");
+}
+
 int main(void) {
-  enum { kPage = 4096 };
-  char* pages = mmap(NULL, 2 * kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  atomic_int* met = mmap(NULL, kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  const size_t size = 512 * 4096;
+  char* shared = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   puts("before");
   fflush(stdout);
-  pid_t child = fork();
-  char* from = child == 0 ? pages : pages + kPage;
-  char* to = child == 0 ? pages + kPage : pages;
-  atomic_fetch_add(met, 1);
-  while (atomic_load(met) < 2)
-    ;
-  for (int i = 0; i < 100000; ++i) {
-    from[i % kPage] = (char)i;
-    copy(to, from, kPage);
+  if (fork() == 0) {
+    for (;;)
+      copy_down(shared, shared + size, size);
   }
-  if (child == 0) _exit(0);
-  waitpid(child, NULL, 0);
-  puts("after");
-  return 0;
+  for (;;)
+    copy_up(shared + size, shared, size);
 }
