@@ -22,7 +22,7 @@ void set_own(const cpu_set_t& cpus) {
 
 // As many bytes as the kernel's sets have here.
 int64_t kernel_size() {
-  cpu_set_t cpus;
+  cpu_set_t cpus{};
   return std::max<int64_t>(raw_syscall(SYS_sched_getaffinity, 0, sizeof cpus, address_of(&cpus)), 8);
 }
 

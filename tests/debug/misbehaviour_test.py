@@ -297,11 +297,15 @@ class Misbehaviour(harness.TestCase):
                 self.assertEqual(replayed.out.splitlines(), expected + [f"last {seen}"], replayed.err)
                 self.assertEqual(replayed.err.count("not run any more"), 1, replayed.err)
                 self.assertIn(words, replayed.err)
-                # So it is if the output gets a prefix after the region; unless that is in the broken memory.
-                if "60000" not in what:
-                    replayed = self.rdb("replay", "--prefix", "--region-timeout", "0.4", self.path("trace"))
-                    plain = [re.sub(r"^\[\d+ \d+ bad\.c:\d+\] ", "", line) for line in replayed.out.splitlines()]
-                    self.assertEqual(plain, expected + [f"last {seen}"], f"\n{replayed}")
+                # So it is if the output gets a prefix after the region. What was printed in the very hit that has broken
+                # rdb's own memory may be lost then (docs/limits.md), and nothing else.
+                replayed = self.rdb("replay", "--prefix", "--region-timeout", "0.4", self.path("trace"), status=21)
+                plain = [re.sub(r"^\[\d+ \d+ bad\.c:\d+\] ", "", line) for line in replayed.out.splitlines()]
+                last = next(line for line in expected if line.startswith("second 3 "))
+                if "memset" in what and last not in plain:
+                    expected.remove(last)
+                self.assertEqual(plain, expected + [f"last {seen}"], f"\n{replayed}")
+                self.assertEqual(replayed.err.count("not run any more"), 1, replayed.err)
 
     def test_callbacks_of_events_and_regions_that_go_wrong(self):
         """Who goes wrong is not run any more; all others go on, with what they knew, and nothing is shown twice."""
