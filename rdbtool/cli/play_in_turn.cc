@@ -31,13 +31,11 @@ Complaints received(int from) {
   return complaints;
 }
 
-guest::Ending ending_of(pid_t child) {
+guest::Ending wait_for(pid_t child) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  using Kind = guest::Ending::Kind;
-  return WIFSIGNALED(status) ? guest::Ending{Kind::signalled, WTERMSIG(status)}
-                             : guest::Ending{Kind::exited, WEXITSTATUS(status)};
+  return guest::ending_of(status);
 }
 
 } // namespace
@@ -68,7 +66,7 @@ void play_in_turn(size_t count, const std::function<int(size_t number, const Com
     }
     close(ends[1]);
     Complaints own = received(ends[0]);
-    ending = ending_of(child);
+    ending = wait_for(child);
     if (number == 0) shared = own;
     std::erase_if(shared, [&](const std::string& one) { return std::ranges::find(own, one) == own.end(); });
     if (ending.kind != guest::Ending::Kind::exited || ending.value != 0) break;

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace rdb::guest {
@@ -24,6 +25,11 @@ void end_as(const Ending& ending) {
     _exit(128 + ending.value); // the first process of a container outlives it
   }
   _exit(ending.value);
+}
+
+Ending ending_of(int wait_status) {
+  if (WIFSIGNALED(wait_status)) return {Ending::Kind::signalled, WTERMSIG(wait_status)};
+  return {Ending::Kind::exited, WEXITSTATUS(wait_status)};
 }
 
 std::string describe(const Ending& ending) {

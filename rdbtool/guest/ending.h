@@ -8,6 +8,9 @@ namespace rdb::guest {
 
 [[noreturn]] void end_as(const Ending& ending);
 
+// Of a process that has ended, by what wait says of it.
+Ending ending_of(int wait_status);
+
 // "exit 3", "SIGSEGV": for messages.
 std::string describe(const Ending& ending);
 

@@ -230,10 +230,7 @@ SessionResult record(const SessionOptions& options) {
   SessionResult result;
   result.trace = writer.path();
   result.instructions = consumer.last_time().value;
-  if (WIFSIGNALED(status))
-    result.ending = {guest::Ending::Kind::signalled, WTERMSIG(status)};
-  else
-    result.ending = {guest::Ending::Kind::exited, WEXITSTATUS(status)};
+  result.ending = guest::ending_of(status);
   if (!consumer.failure().empty()) {
     if (consumer.stopped() == trace::StopReason::kRequested)
       result.ending = {guest::Ending::Kind::exited, kExitFailure};
