@@ -5,6 +5,7 @@
 #include "codegen-patch/debug_names.h"
 #include "codegen-patch/placement.h"
 #include "codegen-patch/reach.h"
+#include "codegen-patch/record_flow.h"
 #include "codegen-patch/records.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
@@ -12,6 +13,7 @@
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/DIBuilder.h"
+#include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DebugProgramInstruction.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
@@ -28,80 +30,9 @@ namespace {
 
 using namespace llvm;
 
-// A piece of a variable in one inlined copy of its function.
-struct Piece {
-  const DILocalVariable* variable;
-  const DILocation* inlined_at;
-  uint64_t offset; // in bits
-  uint64_t size;
-  auto operator<=>(const Piece&) const = default;
-};
-
 bool is_ours(const DbgVariableRecord& record) {
-  return record.getVariable()->getName().starts_with("rdb.var.");
-}
-
-Piece piece_of(const DbgVariableRecord& record) {
-  Piece piece{record.getVariable(), record.getDebugLoc().getInlinedAt(), 0,
-              record.getVariable()->getSizeInBits().value_or(0)};
-  if (auto fragment = record.getExpression()->getFragmentInfo()) {
-    piece.offset = fragment->OffsetInBits;
-    piece.size = fragment->SizeInBits;
-  }
-  return piece;
-}
-
-using State = std::map<Piece, const DbgVariableRecord*>;
-
-void update(State& state, const DbgVariableRecord& record) {
-  Piece piece = piece_of(record);
-  std::erase_if(state, [&](const auto& entry) {
-    const Piece& other = entry.first;
-    return other.variable == piece.variable && other.inlined_at == piece.inlined_at &&
-           other.offset < piece.offset + piece.size && piece.offset < other.offset + other.size;
-  });
-  state[piece] = &record;
-}
-
-bool same_value(const DbgVariableRecord& a, const DbgVariableRecord& b) {
-  return a.getRawLocation() == b.getRawLocation() && a.getExpression() == b.getExpression();
-}
-
-// The records that reach each block's begin on every path to it.
-std::map<const BasicBlock*, State> reaching_records(Function& function) {
-  std::map<const BasicBlock*, State> in;
-  std::map<const BasicBlock*, std::optional<State>> out;
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    for (BasicBlock& block : function) {
-      std::optional<State> merged;
-      for (const BasicBlock* before : predecessors(&block)) {
-        const std::optional<State>& other = out[before];
-        if (!other) continue; // not seen yet: no objection
-        if (!merged) {
-          merged = other;
-          continue;
-        }
-        std::erase_if(*merged, [&](const auto& entry) {
-          auto found = other->find(entry.first);
-          return found == other->end() || !same_value(*entry.second, *found->second);
-        });
-      }
-      if (!merged && !block.isEntryBlock()) continue; // its turn comes
-      State state = merged.value_or(State());
-      in[&block] = state;
-      for (Instruction& instruction : block)
-        for (const DbgVariableRecord& record : filterDbgVars(instruction.getDbgRecordRange()))
-          if (is_ours(record) && !record.isDbgDeclare()) update(state, record);
-      std::optional<State>& result = out[&block];
-      if (!result || *result != state) {
-        result = std::move(state);
-        changed = true;
-      }
-    }
-  }
-  return in;
+  StringRef name = record.getVariable()->getName();
+  return name.starts_with("rdb.var.") || name.starts_with(kSnapshotName);
 }
 
 // A constant needs no record: it is the same everywhere.
@@ -146,7 +77,7 @@ bool is_plain(const DbgVariableRecord& record) {
 // Labels of one function, with the state of records at each.
 struct LabelAt {
   DbgLabelRecord* record;
-  State state;
+  PieceRecords state;
 };
 
 // The marks have served: nothing of them may reach code generation.
@@ -157,7 +88,7 @@ void erase_marks(Function& function) {
       auto* label = dyn_cast<DbgLabelRecord>(&record);
       StringRef name =
           label ? label->getLabel()->getName() : cast<DbgVariableRecord>(record).getVariable()->getName();
-      if (WriteTags::is_mark(name)) record.eraseFromParent();
+      if (WriteTags::is_mark(name) || parse_astray(name)) record.eraseFromParent();
     }
   }
 }
@@ -200,7 +131,21 @@ bool in_vectorised_loop(const BasicBlock* block, const LoopInfo& loops) {
   return false;
 }
 
+bool has_label(Function& function) {
+  return any_of(instructions(function), [](Instruction& instruction) {
+    return any_of(instruction.getDbgRecordRange(), [](DbgRecord& record) {
+      auto* label = dyn_cast<DbgLabelRecord>(&record);
+      return label && parse_label(label->getLabel()->getName());
+    });
+  });
+}
+
 } // namespace
+
+void Placement::after_inlining(Module& module) {
+  for (Function& function : module)
+    if (!function.isDeclaration() && !has_label(function)) stripDebugInfo(function);
+}
 
 void Placement::after_optimisation(Module& module) {
   DIBuilder builder(module, /*AllowUnresolved=*/false);
@@ -209,29 +154,27 @@ void Placement::after_optimisation(Module& module) {
     std::vector<LabelAt> labels;
     std::vector<DbgVariableRecord*> records;
     std::map<std::pair<const DILocalVariable*, const DILocation*>, DbgVariableRecord*> declared;
-    bool any = false;
     for (Instruction& instruction : instructions(function))
       for (DbgRecord& record : instruction.getDbgRecordRange())
         if (auto* label = dyn_cast<DbgLabelRecord>(&record))
-          any |= parse_label(label->getLabel()->getName()).has_value();
-    if (!any) {
-      for (Instruction& instruction : instructions(function)) {
-        instruction.dropDbgRecords();
-        instruction.setMetadata(LLVMContext::MD_DIAssignID, nullptr);
-      }
+          if (auto number = parse_astray(label->getLabel()->getName()))
+            lost_.push_back({*number, "its code became one with that of another path"});
+    if (!has_label(function)) {
+      stripDebugInfo(function);
       continue;
     }
-    auto reaching = reaching_records(function);
+    auto reaching = reaching_records(function, kSnapshotName);
     for (BasicBlock& block : function) {
-      State state = reaching[&block];
+      PieceRecords state = reaching[&block];
       for (Instruction& instruction : block)
         for (DbgRecord& record : instruction.getDbgRecordRange()) {
           if (auto* label = dyn_cast<DbgLabelRecord>(&record)) {
-            if (parse_label(label->getLabel()->getName())) labels.push_back({label, state});
+            if (parse_label(label->getLabel()->getName()))
+              labels.push_back({label, Snapshots::at_label(*label, state)});
           } else if (auto* variable = dyn_cast<DbgVariableRecord>(&record); variable && is_ours(*variable)) {
             if (variable->isDbgDeclare())
               declared[{variable->getVariable(), variable->getDebugLoc().getInlinedAt()}] = variable;
-            else
+            else if (variable->getVariable()->getName().starts_with(kSnapshotName))
               update(state, *variable);
             records.push_back(variable);
           }
@@ -263,6 +206,8 @@ void Placement::after_optimisation(Module& module) {
       frozen.scope = scope;
       frozen.inlined_at = inlined_at;
       frozen.stale = stale[at.record];
+      for (const Target& target : lost_marks_.stale_at(*at.record))
+        frozen.stale.push_back(target);
       for (const auto& [name, follow] : debug.globals_read)
         if (GlobalVariable* variable = module.getNamedGlobal(name);
             optimised_ && variable && variable->hasLocalLinkage()) {
@@ -275,6 +220,7 @@ void Placement::after_optimisation(Module& module) {
         frozen.lost = "the optimiser made a loop around it do several turns at once";
       std::vector<Reach>& memory = reach[instance];
       memory.resize(debug.variables.size());
+      std::vector<const Value*> homes(debug.variables.size());
       for (size_t position = 0; position < debug.variables.size(); ++position) {
         const extractor::Variable& variable = debug.variables[position];
         memory[position].follow = &variable;
@@ -284,13 +230,15 @@ void Placement::after_optimisation(Module& module) {
         for (auto& [key, record] : declared)
           if (key.first->getName() == name && key.first->getScope() == scope && key.second == inlined_at) {
             is_declared = true;
+            homes[position] = record->getVariableLocationOp(0);
             if (is_plain(*record)) memory[position].own = record->getVariableLocationOp(0);
           }
         if (is_declared || !optimised_) continue; // its own record serves
         uint64_t covered = 0;
         std::vector<std::pair<Piece, const DbgVariableRecord*>> pieces;
+        std::string snapshot_name = Snapshots::name(index, position);
         for (auto& [piece, record] : at.state)
-          if (piece.variable->getName() == name && piece.variable->getScope() == scope &&
+          if (piece.variable->getName() == snapshot_name && piece.variable->getScope() == scope &&
               piece.inlined_at == inlined_at) {
             pieces.push_back({piece, record});
             covered += piece.size;
@@ -308,7 +256,7 @@ void Placement::after_optimisation(Module& module) {
             const DILocation* at_value = instruction ? instruction->getDebugLoc().get() : nullptr;
             if (at_value && at_value->getInlinedAt() == inlined_at &&
                 at_value->getScope()->getSubprogram() == scope &&
-                derived_[entry.first.variable].contains(at_value->getLine()) &&
+                derived_[{scope, name}].contains(at_value->getLine()) &&
                 entry.second->getExpression()->getElements().empty())
               return true;
           }
@@ -343,6 +291,7 @@ void Placement::after_optimisation(Module& module) {
         frozen.is_value[position] = none_of(pieces, [](const auto& entry) {
           return is_contained(entry.second->getExpression()->getElements(), dwarf::DW_OP_deref);
         });
+        if (!frozen.is_value[position]) homes[position] = pieces[0].second->getVariableLocationOp(0);
         for (auto& [piece, record] : pieces) {
           DbgVariableRecord* copy = record->clone();
           copy->setVariable(snapshot);
@@ -351,7 +300,10 @@ void Placement::after_optimisation(Module& module) {
         }
       }
       for (const Reach& pointer : memory) {
+        const Value* home = homes[frozen.origins.size()];
         Frozen::Origin& origin = frozen.origins.emplace_back();
+        if (auto* parameter = dyn_cast_or_null<Argument>(home ? getUnderlyingObject(home, 0) : nullptr))
+          origin.home = static_cast<int>(parameter->getArgNo());
         const Value* object = pointer.behind ? getUnderlyingObject(pointer.behind, 0) : nullptr;
         if (auto* parameter = dyn_cast_or_null<Argument>(object))
           origin.parameter = static_cast<int>(parameter->getArgNo());

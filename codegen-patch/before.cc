@@ -245,8 +245,8 @@ void Placement::before_optimisation(Module& module) {
         const Variable& variable = debug.variables[position];
         auto found = addresses.find({variable.key, variable.ordinal});
         if (found == addresses.end()) continue;
-        if (DILocalVariable* local = recorder.add_variable(function, *found->second, variable))
-          derived_[local] = derived_from(*found->second);
+        if (recorder.add_variable(function, *found->second, variable))
+          derived_[{function.getSubprogram(), variable_record_name(variable)}] = derived_from(*found->second);
       }
     }
   }
@@ -288,16 +288,28 @@ private:
 void Placement::attach(PassBuilder& builder) {
   if (auto* callbacks = builder.getPassInstrumentationCallbacks(); callbacks && optimised_) {
     auto may_remove = [](StringRef pass) {
-      return pass == "SROAPass" || pass == "DSEPass" || pass == "InstCombinePass";
+      return pass == "SROAPass" || pass == "PromotePass" || pass == "DSEPass" || pass == "InstCombinePass";
     };
-    callbacks->registerBeforeNonSkippedPassCallback([this, may_remove](StringRef pass, const Any& unit) {
-      if (const auto* function = any_cast<const Function*>(&unit); function && may_remove(pass))
-        tags_.before_removal(**function);
+    auto joins = [](StringRef pass) { return pass == "SimplifyCFGPass" || pass == "LoopSimplifyPass"; };
+    auto cleans_up = [](StringRef pass) { return pass == "SROAPass" || pass == "PromotePass"; };
+    callbacks->registerBeforeNonSkippedPassCallback([=, this](StringRef pass, const Any& unit) {
+      const auto* function = any_cast<const Function*>(&unit);
+      if (function && !cleans_up(pass)) lost_marks_.before(**function);
+      if (function && joins(pass)) astray_.before(**function);
+      if (!function || !may_remove(pass)) return;
+      tags_.before_removal(**function);
+      if (cleans_up(pass) && records_ == Records::kVariables)
+        snapshots_.before(const_cast<Function&>(**function));
     });
     callbacks->registerAfterPassCallback(
-        [this, may_remove](StringRef pass, const Any& unit, const PreservedAnalyses&) {
-          if (const auto* function = any_cast<const Function*>(&unit); function && may_remove(pass))
-            tags_.after_removal(const_cast<Function&>(**function), pass == "SROAPass");
+        [=, this](StringRef pass, const Any& unit, const PreservedAnalyses&) {
+          const auto* constant = any_cast<const Function*>(&unit);
+          if (constant && !cleans_up(pass)) lost_marks_.after(**constant);
+          if (constant && joins(pass)) astray_.after(const_cast<Function&>(**constant));
+          if (!constant || !may_remove(pass)) return;
+          auto& function = const_cast<Function&>(**constant);
+          if (records_ == Records::kVariables) snapshots_.after(function);
+          tags_.after_removal(function, pass == "SROAPass");
         });
   }
   if (auto* callbacks = builder.getPassInstrumentationCallbacks(); callbacks && is_traced()) {
@@ -308,6 +320,10 @@ void Placement::attach(PassBuilder& builder) {
   builder.registerPipelineStartEPCallback([this](ModulePassManager& passes, OptimizationLevel) {
     passes.addPass(StartPass([this](Module& module) { before_optimisation(module); }));
   });
+  builder.registerOptimizerEarlyEPCallback(
+      [](ModulePassManager& passes, OptimizationLevel, ThinOrFullLTOPhase) {
+        passes.addPass(StartPass([](Module& module) { after_inlining(module); }));
+      });
   builder.registerOptimizerLastEPCallback(
       [this](ModulePassManager& passes, OptimizationLevel, ThinOrFullLTOPhase) {
         passes.addPass(StartPass([this](Module& module) { after_optimisation(module); }));

@@ -15,8 +15,14 @@ namespace rdb::codegen {
 inline std::string label_name(size_t function) {
   return fmt::format("rdb.label.{}", function);
 }
+// The same of one that came to stand where other paths lead, too.
+inline std::string astray_name(size_t function) {
+  return fmt::format("rdb.astray.{}", function);
+}
 // The mark of a write.
 inline constexpr const char* kMarkName = "rdb.mark.";
+// The value of an argument at a region's place.
+inline constexpr const char* kSnapshotName = "rdb.at.";
 // After it: one instance of it, and the value of its argument there.
 inline std::string instance_name(size_t instance) {
   return fmt::format("rdb.instance.{}", instance);
@@ -32,6 +38,9 @@ inline std::optional<size_t> parse_number(llvm::StringRef name, llvm::StringRef 
 }
 inline std::optional<size_t> parse_label(llvm::StringRef name) {
   return parse_number(name, "rdb.label.");
+}
+inline std::optional<size_t> parse_astray(llvm::StringRef name) {
+  return parse_number(name, "rdb.astray.");
 }
 inline std::optional<size_t> parse_instance(llvm::StringRef name) {
   return parse_number(name, "rdb.instance.");

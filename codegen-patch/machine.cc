@@ -241,7 +241,8 @@ slot_of(const MachineFunction& function, const extractor::Variable& variable, co
 } // namespace
 
 Placement::Placement(const extractor::Extraction& extraction, bool optimised, Records records)
-    : extraction_(extraction), optimised_(optimised), records_(records), seen_(extraction.functions.size()) {
+    : extraction_(extraction), optimised_(optimised), records_(records), seen_(extraction.functions.size()),
+      snapshots_(extraction) {
   current_placement = this;
   callback_ = std::make_unique<RegisterTargetPassConfigCallback>(
       [](TargetMachine&, PassManagerBase&, TargetPassConfig* config) {
@@ -284,8 +285,11 @@ void Placement::drop_what_callers_leave_out(const MachineInstr& label, const Fro
   if (debug.reads_memory && !reads_globals) stale.push_back({});
   for (size_t i = 0; i < debug.variables.size(); ++i) {
     const extractor::Variable& variable = debug.variables[i];
-    if (!variable.dereferenced) continue;
     const Frozen::Origin& origin = frozen.origins[i];
+    if (origin.home != Frozen::kNobody && unread.contains(origin.home))
+      instance.arguments[i] = {
+          unavailable(variable.size, "stale: this function is known not to read what it was given")};
+    if (!variable.dereferenced) continue;
     bool from_read = origin.parameter != Frozen::kNobody && !unread.contains(origin.parameter);
     bool is_read = ((from_read || origin.is_local) && (reads_other || !variable.deeply)) ||
                    (origin.is_loaded && reads_globals);

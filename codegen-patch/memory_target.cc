@@ -2,6 +2,8 @@
 // A stack slot is known by its ordinal, which is the line of its debug location.
 #include "codegen-patch/memory_target.h"
 
+#include "llvm-passes/extractor/library_names.h"
+
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -29,29 +31,11 @@ bool slot_escapes(const Value& address) {
   return false;
 }
 
-namespace {
-
-// Of the C and C++ libraries: they read, or hand out and take back memory that nobody may look at then. The
-// optimiser makes one of another, or does without, when it likes.
-bool is_known_to_leave_memory_alone(const Function& callee) {
-  if (!callee.isDeclaration()) return false;
-  StringRef name = callee.getName();
-  for (StringRef prefix : {"_Znwm", "_Znam", "_ZdlPv", "_ZdaPv"})
-    if (name.starts_with(prefix)) return true;
-  for (StringRef own :
-       {"memcmp", "bcmp",    "memchr",  "memrchr", "strlen",  "strnlen", "strcmp",     "strncmp",
-        "strchr", "strrchr", "strstr",  "strspn",  "strcspn", "strpbrk", "strcasecmp", "strncasecmp",
-        "wcslen", "wmemcmp", "wmemchr", "abs",     "labs",    "malloc",  "calloc",     "free"})
-    if (name == own) return true;
-  return false;
-}
-
-} // namespace
-
 bool is_memory_write(const Instruction& instruction) {
   if (!instruction.mayWriteToMemory()) return false;
   if (auto* call = dyn_cast<CallBase>(&instruction))
-    if (const Function* callee = call->getCalledFunction(); callee && is_known_to_leave_memory_alone(*callee))
+    if (const Function* callee = call->getCalledFunction();
+        callee && callee->isDeclaration() && extractor::leaves_memory_alone(callee->getName()))
       return false;
   if (auto* call = dyn_cast<IntrinsicInst>(&instruction)) {
     if (call->isLifetimeStartOrEnd() || call->onlyAccessesInaccessibleMemory()) return false;

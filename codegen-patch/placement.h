@@ -5,7 +5,10 @@
 // the regions went and the records tell where their variables are.
 #pragma once
 
+#include "codegen-patch/astray.h"
 #include "codegen-patch/code_order.h"
+#include "codegen-patch/lost_marks.h"
+#include "codegen-patch/snapshots.h"
 #include "codegen-patch/write_tags.h"
 #include "descriptors/descriptor.h"
 #include "llvm-passes/extractor/extraction.h"
@@ -75,6 +78,7 @@ private:
       bool is_loaded = false;  // from memory: others know of what it leads to
       bool is_local = false;   // an object of this call of the function
       int parameter = kNobody; // this parameter of the function that the code is in
+      int home = kNobody;      // no pointer: the object itself is what this parameter leads to
     };
     static constexpr int kNobody = -1;
     std::vector<Origin> origins;
@@ -83,6 +87,8 @@ private:
   };
 
   void before_optimisation(llvm::Module& module);
+  // Code without a label needs nothing of all this any more: it would only cost time.
+  static void after_inlining(llvm::Module& module);
   void after_optimisation(llvm::Module& module);
   void on_machine_function(llvm::MachineFunction& function);
   void drop_what_callers_leave_out(const llvm::MachineInstr& label, const Frozen& frozen, Instance& instance,
@@ -97,10 +103,13 @@ private:
   std::vector<Instance> instances_;
   std::vector<Lost> lost_;
   WriteTags tags_;
+  Snapshots snapshots_;
+  LostMarks lost_marks_{tags_};
+  Astray astray_;
   CodeOrder order_;
   // Instructions, by ordinal, that compute something else from a variable: if a record of the variable names
   // one, the compiler got it wrong (it does when it moves an operation into a phi).
-  std::map<const llvm::DILocalVariable*, std::set<unsigned>> derived_;
+  std::map<std::pair<const llvm::DISubprogram*, std::string>, std::set<unsigned>> derived_;
   std::unique_ptr<llvm::RegisterTargetPassConfigCallback> callback_;
 };
 

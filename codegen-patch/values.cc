@@ -96,22 +96,42 @@ private:
       if (!operand.getReg()) throw Unknown{"optimised out"};
       auto reg = machine_register(operand.getReg().asMCReg(), registers_);
       if (!reg) throw Unknown{"it is in a register that cannot be described"};
-      if (reg->bits > 64) wide_ = true;
       steps.push_back({Op::kRegister, reg->number});
-      if (reg->bits < 64) steps.push_back({Op::kZeroExtend, reg->bits});
+      if (reg->bits < 64) {
+        steps.push_back({Op::kZeroExtend, reg->bits});
+        narrow_ = true;
+      }
     } else if (operand.isImm()) {
       steps.push_back({Op::kConstant, static_cast<uint64_t>(operand.getImm())});
+      narrow_ = true; // how many bits it has is not said
+      upper_unknown_ |= operand.getImm() < 0;
     } else if (operand.isCImm() && operand.getCImm()->getBitWidth() <= 64) {
       steps.push_back({Op::kConstant, operand.getCImm()->getZExtValue()});
+      narrow_ |= operand.getCImm()->getBitWidth() < 64;
     } else {
       throw Unknown{"its value cannot be described"};
     }
   }
 
+  // Operations are done with 64 bits, those of the program with as many as its types have. The lower bits are
+  // the same, unless an operation looks at the upper ones.
+  enum class Upper : uint8_t { zero, sign };
+  void look_at_upper_bits(Upper wanted) const {
+    if (narrow_ && (upper_unknown_ || wanted == Upper::sign))
+      throw Unknown{"it is computed from values of fewer bits"};
+  }
+
   template <class Iterator>
   void run_operation(const DIExpression::ExprOperand& operation, bool last, Iterator& at, Iterator end) {
     using namespace dwarf;
-    auto simple = [&](Op op) { steps.push_back({op}); };
+    auto simple = [&](Op op) {
+      steps.push_back({op});
+      if (op != Op::kAnd && op != Op::kShr) upper_unknown_ = true;
+    };
+    auto whole = [&](Op op, Upper wanted) {
+      look_at_upper_bits(wanted);
+      simple(op);
+    };
     switch (operation.getOp()) {
     case DW_OP_LLVM_fragment:
       return;
@@ -129,6 +149,7 @@ private:
         memory = true;
       else
         steps.push_back({Op::kLoad, 8});
+      narrow_ = upper_unknown_ = true;
       return;
     case DW_OP_stack_value:
       implicit = true;
@@ -140,9 +161,9 @@ private:
     case DW_OP_mul:
       return simple(Op::kMul);
     case DW_OP_div:
-      return simple(Op::kDiv);
+      return whole(Op::kDiv, Upper::sign);
     case DW_OP_mod:
-      return simple(Op::kMod);
+      return whole(Op::kMod, Upper::sign);
     case DW_OP_and:
       return simple(Op::kAnd);
     case DW_OP_or:
@@ -152,25 +173,25 @@ private:
     case DW_OP_shl:
       return simple(Op::kShl);
     case DW_OP_shr:
-      return simple(Op::kShr);
+      return whole(Op::kShr, Upper::zero);
     case DW_OP_shra:
-      return simple(Op::kSar);
+      return whole(Op::kSar, Upper::sign);
     case DW_OP_neg:
       return simple(Op::kNeg);
     case DW_OP_not:
       return simple(Op::kNot);
     case DW_OP_eq:
-      return simple(Op::kEq);
+      return whole(Op::kEq, Upper::sign);
     case DW_OP_ne:
-      return simple(Op::kNe);
+      return whole(Op::kNe, Upper::sign);
     case DW_OP_lt:
-      return simple(Op::kLt);
+      return whole(Op::kLt, Upper::sign);
     case DW_OP_le:
-      return simple(Op::kLe);
+      return whole(Op::kLe, Upper::sign);
     case DW_OP_gt:
-      return simple(Op::kGt);
+      return whole(Op::kGt, Upper::sign);
     case DW_OP_ge:
-      return simple(Op::kGe);
+      return whole(Op::kGe, Upper::sign);
     case DW_OP_LLVM_convert: {
       // Always in pairs: from, to.
       uint64_t from = operation.getArg(0);
@@ -183,6 +204,7 @@ private:
       if (from > 64 || to > 64) throw Unknown{"it is computed from a wide value"};
       steps.push_back({is_signed ? Op::kSignExtend : Op::kZeroExtend, from});
       if (to < 64) steps.push_back({Op::kZeroExtend, to});
+      narrow_ |= to < 64;
       return;
     }
     case DW_OP_LLVM_entry_value:
@@ -194,7 +216,8 @@ private:
 
   const MachineInstr& record_;
   const TargetRegisterInfo& registers_;
-  bool wide_ = false;
+  bool narrow_ = false;        // some value has fewer than 64 bits
+  bool upper_unknown_ = false; // what stands above them may not be zero
 };
 
 // The simplest class that says the same.

@@ -31,6 +31,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,7 +89,7 @@ public:
         [&] {
           UnitOptions options;
           options.header_directory = installation_.header_directory;
-          options.strict = installation_.strict;
+          options.lost_regions = installation_.lost_regions;
           options.command = installation_.command;
           options.edits = installation_.edits;
           return compile_unit(llvm::ArrayRef(getArguments()).drop_front(), getExecutable(), options);
@@ -169,6 +170,20 @@ bool take_edit(llvm::StringRef argument, Installation& installation) {
   return true;
 }
 
+// Clang does not know this warning; as with its own, the last word counts.
+bool take_lost_regions(llvm::StringRef argument, Installation& installation) {
+  static const std::map<llvm::StringRef, LostRegions> words = {
+      {"--rdb-strict", LostRegions::kRefuse},
+      {"-Wrdb-lost-region", LostRegions::kWarn},
+      {"-Wno-rdb-lost-region", LostRegions::kIgnore},
+      {"-Werror=rdb-lost-region", LostRegions::kRefuse},
+      {"-Wno-error=rdb-lost-region", LostRegions::kWarn}};
+  auto found = words.find(argument);
+  if (found == words.end()) return false;
+  installation.lost_regions = found->second;
+  return true;
+}
+
 bool take_debug_source(llvm::StringRef argument, Installation& installation) {
   if (!argument.consume_front("--rdb-debug-source=")) return false;
   if (argument.empty()) user_error("--rdb-debug-source needs a file");
@@ -242,9 +257,8 @@ int driver_main(int argc, char** argv) {
   if (const char* edits = getenv("CCC_OVERRIDE_OPTIONS"))
     clang::driver::applyOverrideOptions(arguments, edits, saved, "CCC_OVERRIDE_OPTIONS", &llvm::errs());
   llvm::erase_if(arguments, [&](const char* argument) {
-    bool strict = llvm::StringRef(argument) == "--rdb-strict";
-    installation.strict |= strict;
-    return strict || take_edit(argument, installation) || take_debug_source(argument, installation);
+    return take_lost_regions(argument, installation) || take_edit(argument, installation) ||
+           take_debug_source(argument, installation);
   });
   if (cxx) arguments.insert(arguments.begin() + 1, "--driver-mode=g++");
 
@@ -270,6 +284,7 @@ int driver_main(int argc, char** argv) {
 
   // 3. Our jobs in place of clang's.
   std::vector<DebugSource> sources;
+  sources.reserve(installation.debug_sources.size());
   for (const std::string& file : installation.debug_sources)
     sources.push_back(debug_source(file, compilation->getInputArgs(), cxx));
   replace_jobs(*compilation, installation, sources);

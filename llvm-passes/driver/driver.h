@@ -2,6 +2,8 @@
 // rdb-clang as a driver: clang's own driver decides what is to be done, rdb does the compile and link steps.
 #pragma once
 
+#include "llvm-passes/driver/unit.h"
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +14,7 @@ namespace rdb::driver {
 struct Installation {
   std::string header_directory;                           // holds rdb/rdb.h and nothing else
   std::string command;                                    // the command line
-  bool strict = false;                                    // --rdb-strict
+  LostRegions lost_regions = LostRegions::kWarn;          // -W[no-][error=]rdb-lost-region, --rdb-strict
   std::vector<std::pair<std::string, std::string>> edits; // --rdb-edit=FILE=TEXT
   std::vector<std::string> debug_sources;                 // --rdb-debug-source=FILE
 };

@@ -36,11 +36,15 @@ namespace {
 
 using extractor::RegionFiles;
 using extractor::ViewKind;
+using Level = clang::DiagnosticsEngine::Level;
+
+constexpr llvm::StringLiteral kHashOfRegions = "/* debug regions ";
 
 // What the first compile tells about the unit.
 struct UnitFacts {
   bool makes_object = false;
   bool preprocesses = false; // -E
+  bool preprocessed = false; // its input is what -E printed, for example by -save-temps
   std::string output;
   std::string source;
   unsigned optimisation = 0;
@@ -62,6 +66,7 @@ UnitFacts facts_of(clang::CompilerInstance& compiler) {
                        !frontend.Inputs[0].isPreprocessed() &&
                        frontend.Inputs[0].getKind().getFormat() == clang::InputKind::Source &&
                        frontend.Inputs[0].getKind().getLanguage() != clang::Language::Asm;
+  facts.preprocessed = !frontend.Inputs.empty() && frontend.Inputs[0].isPreprocessed();
   facts.preprocesses = frontend.ProgramAction == clang::frontend::PrintPreprocessedInput;
   facts.output = frontend.OutputFile;
   if (!frontend.Inputs.empty() && frontend.Inputs[0].isFile())
@@ -212,11 +217,13 @@ public:
     if (!arguments_.empty()) (void)files_.file_system(ViewKind::kStripped)->status(arguments_.back());
     if (report_text_errors()) return 1;
     if (!compile_program()) return 1;
+    if (facts_.preprocessed) warn_of_lost_regions();
     if (files_.empty()) return 0;
     if (report_text_errors()) return 1;
-    refuse_what_is_not_done();
+    if (refuse_what_is_not_done()) return 1;
     if (facts_.preprocesses) add_hash_of_regions();
-    if (!facts_.makes_object) return 0;
+    // Into /dev/null, as scripts do that only want to know whether a file compiles.
+    if (!facts_.makes_object || !llvm::sys::fs::is_regular_file(facts_.output)) return 0;
     files_.set_dialect(facts_.dialect);
     ObjectFile program(facts_.output);
     TemporaryFile debug_object;
@@ -247,9 +254,21 @@ private:
     FrontendRun run = frontend_run(ViewKind::kStripped);
     run.configure = [this](clang::CompilerInstance& compiler) {
       facts_ = facts_of(compiler);
-      map_messages(compiler, files_);
+      message_options_ = compiler.getDiagnosticOpts();
+      map_messages(compiler, files_, ViewKind::kStripped);
     };
     return run_frontend(run);
+  }
+
+  void warn_of_lost_regions() const {
+    auto text = llvm::MemoryBuffer::getFile(facts_.source);
+    if (!text || !(*text)->getBuffer().take_back(64).contains(kHashOfRegions) ||
+        options_.lost_regions == LostRegions::kIgnore || message_options_.IgnoreWarnings)
+      return;
+    fmt::print(stderr,
+               "{}: warning: debug regions do not go through preprocessed text, as -save-temps makes it: the "
+               "object has none [-Wrdb-lost-region]\n",
+               facts_.source);
   }
 
   // Whoever keeps results by preprocessed text must not take one of other debug code.
@@ -258,40 +277,51 @@ private:
     for (const extractor::RegionFile& file : files_.files())
       if (file.text != file.stripped) text += file.text;
     if (text.empty()) return;
-    std::string line = fmt::format("/* debug regions {:016x} */\n", llvm::xxh3_64bits(text));
+    std::string line = fmt::format("{}{:016x} */\n", kHashOfRegions.str(), llvm::xxh3_64bits(text));
     if (facts_.output.empty() || facts_.output == "-")
       llvm::outs() << line;
     else
       std::ofstream(facts_.output, std::ios::app) << line;
   }
 
-  bool report_text_errors() const {
-    bool any = false;
+  bool report_text_errors() {
+    unsigned errors = 0;
     for (const extractor::RegionFile& file : files_.files())
       for (const source::Diagnostic& diagnostic : file.scan.diagnostics) {
-        fmt::print(stderr, "{}:{}:{}: error: {}\n", file.path, diagnostic.line, diagnostic.column,
-                   diagnostic.message);
-        any = true;
+        if (errors++ == 0) message_options_ = parsed_message_options();
+        print_message(Level::Error, file, diagnostic.line, diagnostic.column, diagnostic.message,
+                      message_options_);
       }
-    return any;
+    if (errors > 0) llvm::errs() << fmt::format("{} error{} generated.\n", errors, errors == 1 ? "" : "s");
+    return errors > 0;
   }
 
-  void refuse_what_is_not_done() const {
-    bool any_region = false;
+  clang::DiagnosticOptions parsed_message_options() const {
+    clang::DiagnosticOptions ignored;
+    clang::DiagnosticsEngine diagnostics(clang::DiagnosticIDs::create(), ignored,
+                                         new clang::IgnoringDiagConsumer);
+    clang::CompilerInvocation invocation;
+    clang::CompilerInvocation::CreateFromArgs(invocation, arguments_, diagnostics, program_);
+    return invocation.getDiagnosticOpts();
+  }
+
+  bool refuse_what_is_not_done() {
+    const char* reason =
+        facts_.lto           ? "debug regions do not work with link-time optimisation; compile this "
+                               "file with -fno-lto"
+        : facts_.sanitized   ? "debug regions do not work with the address, thread and memory sanitizers; "
+                               "compile without -fsanitize"
+        : facts_.libcxx      ? "debug regions do not work with libc++; compile without -stdlib=libc++"
+        : facts_.precompiled ? "a precompiled header or module cannot contain debug regions"
+                             : nullptr;
+    if (!reason) return false;
     for (const extractor::RegionFile& file : files_.files())
-      any_region |= !file.scan.regions.empty();
-    if (!any_region) return;
-    const std::string& path = files_.files()[0].path;
-    if (facts_.lto)
-      limit("{}: debug regions do not work with link-time optimisation; compile this file with -fno-lto",
-            path);
-    if (facts_.sanitized)
-      limit("{}: debug regions do not work with the address, thread and memory sanitizers; compile without "
-            "-fsanitize",
-            path);
-    if (facts_.libcxx)
-      limit("{}: debug regions do not work with libc++; compile without -stdlib=libc++", path);
-    if (facts_.precompiled) limit("{}: a precompiled header or module cannot contain debug regions", path);
+      if (!file.scan.regions.empty()) {
+        const source::Region& region = file.scan.regions[0];
+        print_message(Level::Error, file, region.begin_line, region.begin_column, reason, message_options_);
+        return true;
+      }
+    return false;
   }
 
   // Regions are compiled as blocks of their own. If one names a variable that an earlier region declares,
@@ -344,7 +374,10 @@ private:
       make_quiet(compiler, output);
       dependencies_ = std::make_shared<DebugDependencies>(facts_.dependencies.IncludeSystemHeaders != 0);
       compiler.addDependencyCollector(dependencies_);
-      if (unknown) compiler.getDiagnostics().setClient(unknown, /*ShouldOwnClient=*/false);
+      if (unknown)
+        compiler.getDiagnostics().setClient(unknown, /*ShouldOwnClient=*/false);
+      else
+        map_messages(compiler, files_, ViewKind::kModule);
       auto& code = compiler.getCodeGenOpts();
       auto& language = compiler.getLangOpts();
       compiler.getPreprocessorOpts().addMacroDef("__RDB_CLANG__=1");
@@ -407,7 +440,7 @@ private:
                          check,  facts_.source, directory(), options_.command};
     descriptors::Payload payload = make_payload(unit);
     payload.debug_object = debug_object.read();
-    if (report_regions(unit, options_.strict)) return 1;
+    if (report_regions(unit, options_.lost_regions, message_options_)) return 1;
     descriptors::append_payload(facts_.output, payload);
     return 0;
   }
@@ -423,6 +456,7 @@ private:
   const UnitOptions& options_;
   RegionFiles files_;
   UnitFacts facts_;
+  clang::DiagnosticOptions message_options_;
   extractor::Extraction extraction_;
   std::shared_ptr<DebugDependencies> dependencies_;
 };

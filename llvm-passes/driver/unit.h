@@ -11,10 +11,13 @@
 
 namespace rdb::driver {
 
+// What is said about a region that the optimiser left no place for.
+enum class LostRegions { kIgnore, kWarn, kRefuse };
+
 struct UnitOptions {
   std::string header_directory;
-  bool strict = false; // a region that the optimiser left no place for is an error
-  std::string command; // the user's command line, for the descriptors
+  LostRegions lost_regions = LostRegions::kWarn;
+  std::string command;                                    // the user's command line, for the descriptors
   std::vector<std::pair<std::string, std::string>> edits; // --rdb-edit: a file, and the one that has its text
 };
 

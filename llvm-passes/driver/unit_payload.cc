@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm-passes/driver/unit_payload.h"
 
+#include "llvm-passes/driver/messages.h"
+
 #include "descriptors/descriptor.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
 #include <map>
+#include <numeric>
 
 namespace rdb::driver {
 
@@ -62,6 +65,7 @@ public:
     write_sources();
     for (size_t i = 0; i < unit_.extraction.functions.size(); ++i)
       write_region(i);
+    order_locations();
     write_regions_without_code();
     write_slots();
     payload_.unit = unit_.extraction.unit;
@@ -156,6 +160,7 @@ private:
 
   void write_instance(uint32_t region, uint32_t number, const codegen::Instance& instance, ObjectPlace at,
                       const extractor::DebugFunction& debug, const std::vector<uint32_t>& activations) {
+    places_.push_back(&instance);
     out_.locations.push_back({region, number, instance.side, address(at), instance.code});
     for (size_t position = 0; position < debug.variables.size(); ++position) {
       const extractor::Variable& variable = debug.variables[position];
@@ -172,6 +177,18 @@ private:
         if (part.cls == descriptors::Class::kActivation) part.activation = activations[position];
       out_.arguments.push_back(record);
     }
+  }
+
+  // Regions at one address run in the order of their locations: that of the code, not that of the source.
+  void order_locations() {
+    std::vector<size_t> order(places_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::sort(order, {}, [&](size_t i) { return places_[i]; });
+    std::vector<descriptors::Location> ordered;
+    ordered.reserve(order.size());
+    for (size_t i : order)
+      ordered.push_back(out_.locations[i]);
+    out_.locations = std::move(ordered);
   }
 
   // The parts in their order, if they are the whole variable; a variable is available altogether or not at
@@ -230,6 +247,8 @@ private:
       record.thread_local_ = slot.thread_local_;
       for (const ObjectSymbol& symbol : unit_.program.symbols())
         if (symbol.name == slot.symbol && symbol.is_local && symbol.place.section != 0) {
+          // The optimiser makes a boolean of a variable that has two values only.
+          if (slot.size != 0 && symbol.size < slot.size) break;
           if (symbol.is_tls) {
             payload_.addresses.push_back({descriptors::AddressEntry::Kind::kTls, 0, symbol.name, 0});
             record.address = descriptors::Address::entry(payload_.addresses.size() - 1);
@@ -245,6 +264,7 @@ private:
   const UnitDescription& unit_;
   descriptors::Payload payload_;
   descriptors::Descriptors out_;
+  std::vector<const codegen::Instance*> places_; // of the locations
   std::set<unsigned> described_;
   std::map<std::pair<std::string, std::string>, uint32_t> activations_;
 };
@@ -255,25 +275,31 @@ descriptors::Payload make_payload(const UnitDescription& unit) {
   return Writer(unit).write();
 }
 
-bool report_regions(const UnitDescription& unit, bool strict) {
+bool report_regions(const UnitDescription& unit, LostRegions lost_regions,
+                    clang::DiagnosticOptions& options) {
+  using Level = clang::DiagnosticsEngine::Level;
   bool any_error = false;
   for (size_t i = 0; i < unit.extraction.functions.size(); ++i) {
     const extractor::DebugFunction& debug = unit.extraction.functions[i];
     auto place = unit.files.find_region(debug.region);
     Outcome outcome = outcome_of(unit, i);
     if (!place || outcome.status == Status::kComplete || outcome.status == Status::kUnused) continue;
-    std::string at =
-        fmt::format("{}:{}:{}", place->file->path, place->region->begin_line, place->region->begin_column);
+    auto say = [&](Level level, const std::string& text) {
+      any_error |= level == Level::Error;
+      print_message(level, *place->file, place->region->begin_line, place->region->begin_column, text,
+                    options);
+    };
     if (outcome.status == Status::kRefused) {
-      fmt::print(stderr, "{}: error: this debug region cannot be extracted: {}\n", at, outcome.reason);
-      any_error = true;
+      say(Level::Error, "this debug region cannot be extracted: " + outcome.reason);
       continue;
     }
-    fmt::print(stderr, "{}: {}: {} in '{}': {} [{}-Wrdb-lost-region]\n", at, strict ? "error" : "warning",
-               outcome.status == Status::kLost ? "this debug region has no place"
-                                               : "this debug region lost a place",
-               debug.host_name, outcome.reason, strict ? "-Werror," : "");
-    any_error |= strict;
+    if (lost_regions == LostRegions::kIgnore || options.IgnoreWarnings) continue;
+    bool refuse = lost_regions == LostRegions::kRefuse;
+    say(refuse ? Level::Error : Level::Warning,
+        fmt::format("{} in '{}': {} [{}-Wrdb-lost-region]",
+                    outcome.status == Status::kLost ? "this debug region has no place"
+                                                    : "this debug region lost a place",
+                    debug.host_name, outcome.reason, refuse ? "-Werror," : ""));
   }
   return any_error;
 }

@@ -6,7 +6,12 @@
 #include "codegen-patch/placement.h"
 #include "descriptors/payload.h"
 #include "llvm-passes/driver/object_check.h"
+#include "llvm-passes/driver/unit.h"
 #include "llvm-passes/extractor/region_files.h"
+
+namespace clang {
+class DiagnosticOptions;
+} // namespace clang
 
 namespace rdb::driver {
 
@@ -25,6 +30,6 @@ struct UnitDescription {
 descriptors::Payload make_payload(const UnitDescription& unit);
 
 // Warns about regions that are lost or refused. True if that is an error.
-bool report_regions(const UnitDescription& unit, bool strict);
+bool report_regions(const UnitDescription& unit, LostRegions lost_regions, clang::DiagnosticOptions& options);
 
 } // namespace rdb::driver

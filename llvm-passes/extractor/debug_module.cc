@@ -9,6 +9,7 @@
 #include "llvm-passes/extractor/markers.h"
 #include "rdbtool/base/error.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
@@ -27,8 +28,14 @@ namespace {
 
 using namespace llvm;
 
+// In the order in which they are found, so that every compile of the same text yields the same object.
+using Globals = SetVector<GlobalValue*>;
+
+// The constructor that fills the slots has the priority before it.
+constexpr int kAfterStart = 102;
+
 // Every global that a constant or an instruction refers to.
-void collect_globals(const Value* value, std::set<GlobalValue*>& result, std::set<const Value*>& seen) {
+void collect_globals(const Value* value, Globals& result, std::set<const Value*>& seen) {
   if (auto* global = dyn_cast<GlobalValue>(value)) {
     result.insert(const_cast<GlobalValue*>(global));
     return;
@@ -38,8 +45,8 @@ void collect_globals(const Value* value, std::set<GlobalValue*>& result, std::se
     collect_globals(operand.get(), result, seen);
 }
 
-std::set<GlobalValue*> globals_of(Function& function) {
-  std::set<GlobalValue*> result;
+Globals globals_of(Function& function) {
+  Globals result;
   std::set<const Value*> seen;
   for (Instruction& instruction : instructions(function))
     for (const Use& operand : instruction.operands())
@@ -48,8 +55,8 @@ std::set<GlobalValue*> globals_of(Function& function) {
   return result;
 }
 
-std::set<GlobalValue*> globals_of(GlobalVariable& variable) {
-  std::set<GlobalValue*> result;
+Globals globals_of(GlobalVariable& variable) {
+  Globals result;
   std::set<const Value*> seen;
   if (variable.hasInitializer()) collect_globals(variable.getInitializer(), result, seen);
   return result;
@@ -67,6 +74,7 @@ public:
     keep_constructors();
     refuse_writing_copies();
     drop_the_rest();
+    initialise_at_start();
     for (GlobalValue* global : slotted_)
       make_slot(*global);
     erase_unused();
@@ -201,7 +209,7 @@ private:
     return nullptr;
   }
 
-  bool reaches(Function& from, Function& to) const {
+  bool reaches(Function& from, GlobalValue& to) const {
     std::set<GlobalValue*> seen;
     std::vector<GlobalValue*> work{&from};
     while (!work.empty()) {
@@ -279,8 +287,8 @@ private:
   }
 
   void keep(GlobalValue* global) {
-    if (!kept_.insert(global).second) return;
-    std::set<GlobalValue*> used;
+    if (!kept_.insert(global)) return;
+    Globals used;
     if (auto* function = dyn_cast<Function>(global)) {
       used = globals_of(*function);
       if (function->hasAvailableExternallyLinkage()) function->setLinkage(GlobalValue::LinkOnceODRLinkage);
@@ -311,7 +319,7 @@ private:
       auto* stand_in = new GlobalVariable(module_, Type::getInt8Ty(module_.getContext()), false,
                                           GlobalValue::ExternalLinkage, nullptr);
       std::string name = alias.getName().str();
-      if (slotted_.erase(&alias)) slotted_.insert(stand_in);
+      if (slotted_.remove(&alias)) slotted_.insert(stand_in);
       alias.replaceAllUsesWith(stand_in);
       alias.eraseFromParent();
       stand_in->setName(name);
@@ -341,6 +349,69 @@ private:
     for (GlobalValue* global : kept_)
       if (!global->hasLocalLinkage() && !global->getName().starts_with("__rdb_fn_"))
         global->setVisibility(GlobalValue::HiddenVisibility);
+  }
+
+  // Debug-only variables whose initialisers hold addresses that only slots know: a constructor of the module
+  // puts them there, before any other runs.
+  void initialise_at_start() {
+    auto* type = FunctionType::get(Type::getVoidTy(module_.getContext()), false);
+    auto* constructor =
+        Function::Create(type, GlobalValue::InternalLinkage, "__rdb_initialise_variables", module_);
+    IRBuilder<> builder(BasicBlock::Create(module_.getContext(), "", constructor));
+    for (GlobalValue* global : kept_) {
+      auto* variable = dyn_cast<GlobalVariable>(global);
+      if (!variable || !variable->hasInitializer() || is_list(*variable) ||
+          !holds_slotted(variable->getInitializer()))
+        continue;
+      if (variable->isThreadLocal()) refuse_users(*variable);
+      variable->setInitializer(store_slotted(builder, variable->getInitializer(), *variable, 0));
+      variable->setConstant(false);
+    }
+    bool is_needed = !builder.GetInsertBlock()->empty();
+    builder.CreateRetVoid();
+    if (!is_needed) {
+      constructor->eraseFromParent();
+      return;
+    }
+    kept_.insert(constructor);
+    appendToGlobalCtors(module_, constructor, kAfterStart);
+  }
+
+  // The constructor runs in one thread only.
+  void refuse_users(GlobalVariable& variable) {
+    for (DebugFunction& debug : extraction_.functions)
+      if (Function* code = module_.getFunction(debug.symbol); code && reaches(*code, variable))
+        debug.unavailable = fmt::format("the thread-local debug variable '{}' begins with an address of the "
+                                        "program; give it its value in a region",
+                                        variable.getName().str());
+  }
+
+  bool holds_slotted(Constant* constant) const {
+    Globals used;
+    std::set<const Value*> seen;
+    collect_globals(constant, used, seen);
+    return any_of(used, [&](GlobalValue* global) { return slotted_.contains(global); });
+  }
+
+  // Stores the parts of an initialiser that need slots, and yields what is left of it.
+  Constant* store_slotted(IRBuilder<>& builder, Constant* value, GlobalVariable& variable, uint64_t offset) {
+    if (!holds_slotted(value)) return value;
+    const DataLayout& layout = module_.getDataLayout();
+    if (!isa<ConstantAggregate>(value) || isa<ConstantVector>(value)) {
+      Value* place = builder.CreateConstGEP1_64(builder.getInt8Ty(), &variable, offset);
+      builder.CreateAlignedStore(value, place, Align(1));
+      return Constant::getNullValue(value->getType());
+    }
+    auto* structure = dyn_cast<StructType>(value->getType());
+    std::vector<Constant*> parts;
+    for (unsigned i = 0; i < value->getNumOperands(); ++i) {
+      auto* part = cast<Constant>(value->getOperand(i));
+      uint64_t at = structure ? layout.getStructLayout(structure)->getElementOffset(i).getFixedValue()
+                              : i * layout.getTypeAllocSize(part->getType()).getFixedValue();
+      parts.push_back(store_slotted(builder, part, variable, offset + at));
+    }
+    if (structure) return ConstantStruct::get(structure, parts);
+    return ConstantArray::get(cast<ArrayType>(value->getType()), parts);
   }
 
   void make_slot(GlobalValue& global) {
@@ -390,8 +461,11 @@ private:
     for (Instruction* instruction : dead_)
       instruction->eraseFromParent();
     dead_.clear();
+    auto* variable = dyn_cast<GlobalVariable>(&global);
+    uint64_t size =
+        variable ? module_.getDataLayout().getTypeAllocSize(variable->getValueType()).getFixedValue() : 0;
     if (is_used)
-      extraction_.slots.push_back({symbol, slot_name, internal, global.isThreadLocal()});
+      extraction_.slots.push_back({symbol, slot_name, internal, global.isThreadLocal(), size});
     else
       slot->eraseFromParent();
   }
@@ -430,9 +504,9 @@ private:
   Module& module_;
   const ProgramSymbols& program_;
   Extraction& extraction_;
-  std::set<GlobalValue*> debug_only_;
-  std::set<GlobalValue*> kept_;
-  std::set<GlobalValue*> slotted_;
+  Globals debug_only_;
+  Globals kept_;
+  Globals slotted_;
   std::set<GlobalValue*> internal_;
   std::set<GlobalValue*> weak_;
   std::set<GlobalValue*> direct_; // slots made by name

@@ -3,6 +3,7 @@
 // instantiated, so that the instances inherit the annotations.
 #include "llvm-passes/extractor/declarations.h"
 
+#include "llvm-passes/extractor/debug_only_rules.h"
 #include "llvm-passes/extractor/region_rules.h"
 #include "llvm-passes/extractor/show_calls.h"
 
@@ -11,7 +12,7 @@
 #include "clang/AST/Decl.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Frontend/CompilerInstance.h"
 
@@ -62,19 +63,17 @@ bool has_note(const clang::Decl* decl) {
   return false;
 }
 
-class VariableVisitor : public clang::RecursiveASTVisitor<VariableVisitor> {
+class VariableVisitor : public clang::DynamicRecursiveASTVisitor {
 public:
   VariableVisitor(const Places& places, clang::ASTContext& context) : places_(places), context_(context) {}
-  bool shouldVisitLambdaBody() const { return true; }
-  bool shouldVisitImplicitCode() const { return false; }
 
   // A structured binding may have a variable of its own behind it, which no walk comes across.
-  bool VisitBindingDecl(clang::BindingDecl* binding) {
+  bool VisitBindingDecl(clang::BindingDecl* binding) override {
     if (clang::VarDecl* holder = binding->getHoldingVar()) VisitVarDecl(holder);
     return true;
   }
 
-  bool VisitVarDecl(clang::VarDecl* variable) {
+  bool VisitVarDecl(clang::VarDecl* variable) override {
     Place place = places_.find(variable->getLocation());
     if (!place.file) return true;
     if (place.region != 0 || variable->getName().starts_with("__rdb_")) {
@@ -99,10 +98,9 @@ private:
 };
 
 // Static variables inside debug-only functions are debug-only themselves.
-class StaticVisitor : public clang::RecursiveASTVisitor<StaticVisitor> {
+class StaticVisitor : public clang::DynamicRecursiveASTVisitor {
 public:
-  bool shouldVisitLambdaBody() const { return true; }
-  bool VisitVarDecl(clang::VarDecl* variable) {
+  bool VisitVarDecl(clang::VarDecl* variable) override {
     if (variable->isStaticLocal()) annotate(variable, kDebugOnly);
     return true;
   }
@@ -125,6 +123,7 @@ public:
 
 private:
   void handle(clang::Decl* decl) {
+    if (kind_ == ViewKind::kModule) check_debug_only(*decl, places_, compiler_.getDiagnostics());
     if (auto* space = llvm::dyn_cast<clang::NamespaceDecl>(decl)) {
       for (clang::Decl* member : space->decls())
         handle(member);
@@ -146,7 +145,7 @@ private:
     Place begin = places_.find(decl->getBeginLoc());
     if (!begin.file) return;
     auto* named = llvm::dyn_cast<clang::NamedDecl>(decl);
-    if (named && (begin.region != 0 || (named->getIdentifier() && named->getName().starts_with("__rdb_")))) {
+    if (named && (begin.region != 0 || is_debug_code(*named))) {
       if (llvm::isa<clang::FunctionDecl, clang::VarDecl>(decl)) annotate(decl, kDebugOnly);
       if (seen_.insert(decl).second) {
         StaticVisitor().TraverseDecl(decl);

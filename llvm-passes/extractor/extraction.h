@@ -66,6 +66,7 @@ struct Slot {
   std::string slot;
   bool internal = false; // a static of this unit: its address is that of the unit's own symbol
   bool thread_local_ = false;
+  uint64_t size = 0; // of a variable, as the source has it
 };
 
 struct Extraction {

@@ -2,39 +2,17 @@
 // A format that is not a constant, or not understood to its end, may do anything with its arguments.
 #include "llvm-passes/extractor/formats.h"
 
-#include "llvm-passes/link/private_names.h"
-
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/InstrTypes.h"
 
-#include <algorithm>
 #include <vector>
 
 namespace rdb::extractor {
 
 using namespace llvm;
-
-bool is_library(StringRef name) {
-  for (StringRef prefix :
-       {"_ZNSt", "_ZNKSt", "_ZSt", "_ZNSo", "_ZNSi", "_ZNKSo", "_ZNSs", "_ZdlPv", "_Znwm", "_Znam", "_ZdaPv",
-        "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx", "__cxa_", "__gxx", "_Unwind", "__clang_call"})
-    if (name.starts_with(prefix)) return true;
-  return name.starts_with("__rdb_show_") ||
-         std::ranges::any_of(link::kPrivateNames,
-                             [&](std::string_view own) { return name == StringRef(own); });
-}
-
-bool reads_bytes(StringRef name) {
-  for (StringRef prefix : {"str", "mem", "wcs"})
-    if (name.starts_with(prefix) && is_library(name)) return true;
-  for (StringRef own : {"printf", "fprintf", "dprintf", "snprintf", "sprintf", "puts", "fputs", "fwrite",
-                        "write", "putchar", "atoi", "atol", "atof"})
-    if (name == own) return true;
-  return false;
-}
 
 namespace {
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the C and C++ libraries do with the pointers that debug code hands them, as far as it is known by
-// name.
+// What a call does with the pointers that debug code hands it, as far as a constant argument says so.
 #pragma once
-
-#include "llvm/ADT/StringRef.h"
 
 #include <optional>
 
@@ -12,12 +9,6 @@ class CallBase;
 } // namespace llvm
 
 namespace rdb::extractor {
-
-// Of the C or C++ library: it reads what it is handed.
-bool is_library(llvm::StringRef name);
-
-// Of the C library: it reads the bytes that a pointer leads to and follows none of them.
-bool reads_bytes(llvm::StringRef name);
 
 // Does the call use this operand as a number alone, as printf does with what a %p is for?
 bool uses_as_number(const llvm::CallBase& call, unsigned operand);

@@ -6,7 +6,7 @@
 #include "llvm-passes/extractor/outline.h"
 
 #include "llvm-passes/extractor/declarations.h"
-#include "llvm-passes/extractor/formats.h"
+#include "llvm-passes/extractor/library_names.h"
 #include "llvm-passes/extractor/markers.h"
 #include "llvm-passes/extractor/reads.h"
 
@@ -206,8 +206,9 @@ private:
     for (const AnnotatedVariable& note : find_debug_variables(*function_))
       note.call->eraseFromParent();
     std::vector<Use*> outside;
-    for (BasicBlock* block : inside)
-      for (Instruction& instruction : *block) {
+    for (BasicBlock& block : *function_) { // in their order: so are the arguments then, in every compile
+      if (!inside.contains(&block)) continue;
+      for (Instruction& instruction : block) {
         instruction.dropDbgRecords();
         for (Use& use : instruction.operands()) {
           auto* value = dyn_cast<Instruction>(use.get());
@@ -215,6 +216,7 @@ private:
             outside.push_back(&use);
         }
       }
+    }
     for (Use* use : outside)
       use->set(resolve(cast<Instruction>(use->get())));
     for (auto& [stand_in, parameter] : stand_ins_) {

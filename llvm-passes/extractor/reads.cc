@@ -4,6 +4,7 @@
 #include "llvm-passes/extractor/reads.h"
 
 #include "llvm-passes/extractor/formats.h"
+#include "llvm-passes/extractor/library_names.h"
 
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/Instructions.h"

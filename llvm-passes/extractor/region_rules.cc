@@ -3,9 +3,11 @@
 // stands around a region.
 #include "llvm-passes/extractor/region_rules.h"
 
+#include "llvm-passes/extractor/debug_only_rules.h"
+
 #include "clang/AST/DeclCXX.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/AST/StmtCXX.h"
 #include "clang/Basic/Diagnostic.h"
 
@@ -15,25 +17,23 @@ namespace rdb::extractor {
 
 namespace {
 
-class RuleVisitor : public clang::RecursiveASTVisitor<RuleVisitor> {
+class RuleVisitor : public clang::DynamicRecursiveASTVisitor {
 public:
   RuleVisitor(const Places& places, clang::DiagnosticsEngine& diagnostics)
       : places_(places), diagnostics_(diagnostics) {}
 
-  bool shouldVisitLambdaBody() const { return true; }
-
-  bool TraverseStmt(clang::Stmt* statement) {
+  bool TraverseStmt(clang::Stmt* statement) override {
     if (!statement) return true;
     check(statement);
     around_.push_back(statement);
-    RecursiveASTVisitor::TraverseStmt(statement);
+    clang::DynamicRecursiveASTVisitor::TraverseStmt(statement);
     around_.pop_back();
     return true;
   }
 
-  bool TraverseLambdaExpr(clang::LambdaExpr* lambda) {
+  bool TraverseLambdaExpr(clang::LambdaExpr* lambda) override {
     check_captures(lambda);
-    return RecursiveASTVisitor::TraverseLambdaExpr(lambda);
+    return clang::DynamicRecursiveASTVisitor::TraverseLambdaExpr(lambda);
   }
 
 private:
@@ -61,7 +61,8 @@ private:
         error(label->getKeywordLoc(), "a case label inside a debug region belongs to a switch outside it");
       return;
     }
-    if (region == 0) return;
+    if (region == 0 || !places_.find(statement->getBeginLoc()).is_marked())
+      return check_declaration(statement);
     if (auto* leaving = llvm::dyn_cast<ReturnStmt>(statement)) {
       if (!inside_own_lambda(region))
         error(leaving->getReturnLoc(), "'return' leaves a debug region; a region must end at its rdb_end");
@@ -79,7 +80,22 @@ private:
       if (binary->isAssignmentOp()) check_write(binary->getLHS(), region, binary->getOperatorLoc());
     } else if (auto* unary = llvm::dyn_cast<UnaryOperator>(statement)) {
       if (unary->isIncrementDecrementOp()) check_write(unary->getSubExpr(), region, unary->getOperatorLoc());
+    } else if (auto* call = llvm::dyn_cast<CXXOperatorCallExpr>(statement)) {
+      if (call->isAssignmentOp() || call->getOperator() == OO_PlusPlus ||
+          call->getOperator() == OO_MinusMinus)
+        check_write(call->getArg(0), region, call->getOperatorLoc());
     }
+  }
+
+  // Code of the program inside a function has no part that leaves it by its name.
+  void check_declaration(clang::Stmt* statement) {
+    auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement);
+    if (!declaration) return;
+    for (clang::Decl* one : declaration->decls())
+      if (auto* named = llvm::dyn_cast<clang::NamedDecl>(one); named && is_debug_code(*named))
+        error(named->getLocation(), ("'" + named->getName() + "' is debug code by its " + debug_sign(*named) +
+                                     "; declare it in a region or at file scope")
+                                        .str());
   }
 
   // The region's begin marker: what stands around the region's own statement must be a block.
@@ -89,7 +105,6 @@ private:
     auto* text = llvm::dyn_cast<StringLiteral>(call->getArg(1)->IgnoreParenImpCasts());
     if (!text || text->getString() != "rdb.enter") return;
     unsigned region = region_of(call->getBeginLoc());
-    const Stmt* inner = call;
     for (auto outer = around_.rbegin(); outer != around_.rend(); ++outer) {
       bool own = region_of((*outer)->getBeginLoc()) == region;
       if (!own && llvm::isa<CompoundStmt, SwitchCase, LabelStmt, AttributedStmt>(*outer)) {
@@ -101,9 +116,7 @@ private:
               "a debug region cannot be the sole body of a statement; put braces around it");
         return;
       }
-      inner = *outer;
     }
-    (void)inner;
   }
 
   clang::SourceLocation switch_around() const {
@@ -142,6 +155,9 @@ private:
       } else if (auto* element = llvm::dyn_cast<ArraySubscriptExpr>(target)) {
         target = element->getBase()->IgnoreParenCasts();
         if (!target->getType()->isArrayType()) return;
+      } else if (auto* call = llvm::dyn_cast<CXXOperatorCallExpr>(target);
+                 call && call->getOperator() == OO_Subscript) {
+        target = call->getArg(0);
       } else {
         break;
       }
@@ -149,9 +165,7 @@ private:
     auto* reference = llvm::dyn_cast<DeclRefExpr>(target);
     if (!reference) return;
     auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
-    if (!variable || variable->getName().starts_with("__rdb_")) return;
-    for (const auto* attribute : variable->specific_attrs<AnnotateAttr>())
-      if (attribute->getAnnotation() == "rdb") return;
+    if (!variable || is_debug_code(*variable)) return;
     if (region_of(variable->getLocation()) != 0) return; // of this or another region, or debug-only
     write_error(at, variable->getName());
   }

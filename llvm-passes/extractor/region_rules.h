@@ -21,6 +21,9 @@ struct Place {
   unsigned line = 0;
   unsigned column = 0;
   unsigned region = 0;
+
+  // In a region between markers; otherwise in a declaration that is debug code by itself.
+  bool is_marked() const { return region != 0 && file->scan.regions[region - file->first_region].marked; }
 };
 
 // From clang's locations in a view to places.

@@ -4,8 +4,8 @@
 #include "llvm-passes/extractor/type_text.h"
 
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/Expr.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 
 namespace rdb::extractor {
 namespace {
@@ -35,12 +35,13 @@ clang::Expr* string(const std::string& text, clang::SourceLocation place, clang:
                                          clang::FPOptionsOverride());
 }
 
-class CallVisitor : public clang::RecursiveASTVisitor<CallVisitor> {
+class CallVisitor : public clang::DynamicRecursiveASTVisitor {
 public:
-  explicit CallVisitor(clang::ASTContext& context) : context_(context) {}
-  bool shouldVisitTemplateInstantiations() const { return true; }
+  explicit CallVisitor(clang::ASTContext& context) : context_(context) {
+    ShouldVisitTemplateInstantiations = true;
+  }
 
-  bool VisitCallExpr(clang::CallExpr* call) {
+  bool VisitCallExpr(clang::CallExpr* call) override {
     const clang::FunctionDecl* callee = call->getDirectCallee();
     if (callee == nullptr || callee->getIdentifier() == nullptr || call->getNumArgs() != 2) return true;
     if (callee->getName() == "__rdb_show_value") complete_value(*call);

@@ -4,6 +4,7 @@
 // guard.
 #include "llvm-passes/source/regions.h"
 
+#include "llvm-passes/source/debug_declarations.h"
 #include "llvm-passes/source/lines.h"
 
 #include <algorithm>
@@ -24,13 +25,14 @@ bool names_own_header(std::string_view name) {
 class Scanner {
 public:
   Scanner(std::string_view text, const IsOwnHeader& is_own_header)
-      : lines_(lex_lines(text)), is_own_header_(is_own_header) {}
+      : lines_(lex_lines(text)), declarations_(find_debug_declarations(text)), is_own_header_(is_own_header) {
+  }
 
   Scan run() {
     for (number_ = 1; number_ <= lines_.size(); ++number_) {
       if (open_)
         inside_region();
-      else
+      else if (!take_declaration())
         outside_region();
     }
     if (open_) {
@@ -118,6 +120,44 @@ private:
         --depth_;
       }
     }
+  }
+
+  // A declaration that is debug code by itself is a region without markers.
+  bool take_declaration() {
+    while (!declarations_.empty() && declarations_.front().begin_line < number_)
+      declarations_.erase(declarations_.begin()); // it stands in a region
+    if (declarations_.empty() || declarations_.front().begin_line != number_) return false;
+    DebugDeclaration declaration = declarations_.front();
+    declarations_.erase(declarations_.begin());
+    std::string fault;
+    if (declaration.in_macro)
+      fault = "annotate(\"rdb\") inside a macro definition; write it where the macro is used";
+    else if (!declaration.alone || lines_[number_ - 1].begins_inside ||
+             lines_[declaration.end_line - 1].ends_inside)
+      fault = "a debug-only declaration must stand alone on its lines";
+    else if (declaration.conditional)
+      fault = "a preprocessing directive inside a debug-only declaration; put rdb_begin_globals and "
+              "rdb_end_globals around it instead";
+    for (unsigned i = number_; i <= declaration.end_line && fault.empty(); ++i)
+      if (lines_[i - 1].marker != Marker::kNone)
+        fault = "'" + std::string(marker_name(lines_[i - 1].marker)) + "' inside a debug-only declaration";
+    if (!fault.empty()) {
+      if (!in_constant_false()) complain(number_, declaration.begin_column, fault);
+      return false;
+    }
+    Region region{static_cast<unsigned>(scan_.regions.size() + 1),
+                  RegionKind::kGlobals,
+                  number_,
+                  declaration.end_line,
+                  declaration.begin_column,
+                  0,
+                  {},
+                  /*marked=*/false};
+    scan_.regions.push_back(region);
+    removed_.push_back({region.begin_line, region.end_line});
+    number_ = declaration.end_line;
+    note_region();
+    return true;
   }
 
   void close_region() {
@@ -226,6 +266,7 @@ private:
   }
 
   std::vector<Line> lines_;
+  std::vector<DebugDeclaration> declarations_;
   const IsOwnHeader& is_own_header_;
   unsigned number_ = 0;
   std::optional<Region> open_;
@@ -244,7 +285,9 @@ bool may_have_regions(std::string_view text) {
     at = static_cast<const char*>(hit) + 3;
     std::string_view rest(at, static_cast<size_t>(end - at));
     // A marker may be split by a joined line: any rdb_ is worth the lexer.
-    if (rest.starts_with("_") || rest.starts_with("/rdb.h") || rest.starts_with("\\")) return true;
+    if (rest.starts_with("_") || rest.starts_with("\"") || rest.starts_with("/rdb.h") ||
+        rest.starts_with("\\"))
+      return true;
   }
   return false;
 }

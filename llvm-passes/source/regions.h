@@ -33,6 +33,7 @@ struct Region {
   unsigned begin_column;      // of the marker, 1-based
   unsigned stripped_line;     // line of M0 that follows the region (one past the last at the end of the file)
   std::optional<Guard> guard; // the innermost pair removed with it
+  bool marked = true;         // false: a declaration that is debug code by its name or attribute
 };
 
 // A mistake that the text alone shows. `line` and `column` are of the edited file.

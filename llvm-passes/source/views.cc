@@ -102,7 +102,10 @@ View module_text(std::string_view text, const Scan& scan, const MarkerText& begi
   for (unsigned number = 1; number <= lines.size(); ++number) {
     bool in_range = range != scan.lines.removed().end() && number >= range->first;
     if (in_range && number == range->first) view.add_line_directive(number);
-    if (region != scan.regions.end() && number == region->begin_line) {
+    if (region != scan.regions.end() && !region->marked && number >= region->begin_line) {
+      view.add(lines[number - 1], number);
+      if (number == region->end_line) ++region;
+    } else if (region != scan.regions.end() && number == region->begin_line) {
       view.add(marker_line(lines[number - 1], begin, *region), number);
     } else if (region != scan.regions.end() && number == region->end_line) {
       view.add(marker_line(lines[number - 1], end, *region), number);

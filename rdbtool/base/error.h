@@ -41,6 +41,17 @@ template <class... Args>
   throw Bug(fmt::format(format, std::forward<Args>(args)...));
 }
 
+#ifdef __cpp_rtti // the compiler plugins are built without
+// What the user reads of it, after "rdb: ". What is none of the three came from the system: no memory, no
+// space, no permission.
+inline std::string failure_text(const std::exception& error) {
+  const char* kind = dynamic_cast<const Limit*>(&error) != nullptr ? "not supported: "
+                     : dynamic_cast<const Bug*>(&error) != nullptr ? "internal error, please report it: "
+                                                                   : "";
+  return std::string(kind) + error.what();
+}
+#endif
+
 } // namespace rdb
 
 // Stays on in release builds: an exact replay is worth a compare.

@@ -23,7 +23,7 @@ constexpr uint64_t kChecksumInterval = 2'000'000;
 struct RecordOptions {
   std::string directory;
   ScheduleChoice schedule;
-  bool checksum = false;
+  std::string checksum; // empty: none
   bool check_pages = false;
   bool quiet = false;
   UntilFail until_fail;
@@ -53,6 +53,14 @@ int run_record(const record::SessionOptions& session, const UntilFail& until_fai
   guest::end_as(result.ending);
 }
 
+// Instructions between hashes; 0: none.
+uint64_t checksum_interval(const std::string& word) {
+  if (word.empty()) return 0;
+  if (word == "true") return kChecksumInterval; // without a word
+  if (word == "calls") return 1;
+  user_error("--checksum={}: expected calls, or nothing", word);
+}
+
 } // namespace
 
 Action setup_record(CLI::App& app) {
@@ -61,7 +69,8 @@ Action setup_record(CLI::App& app) {
                  "Directory for the trace (a new one in the trace root if not given)");
   take_schedule(app, options->schedule);
   app.add_flag("--checksum", options->checksum,
-               "Record hashes of the whole state at intervals, checked on replay");
+               "Record hashes of the whole state at intervals, or with =calls at every system call (slow), "
+               "checked on replay");
   app.add_flag("--check-pages", options->check_pages,
                "Stop if a system call changes memory that rdb does not expect it to change (slow)");
   app.add_flag("-q,--quiet", options->quiet, "Do not say at the end where the trace is");
@@ -76,7 +85,7 @@ Action setup_record(CLI::App& app) {
       session.process.environment.emplace_back(*variable);
     apply_schedule(app, options->schedule, session.process.machine);
     session.directory = options->directory;
-    session.checksum_interval = options->checksum ? kChecksumInterval : 0;
+    session.checksum_interval = checksum_interval(options->checksum);
     session.check_pages = options->check_pages;
     return run_record(session, options->until_fail, options->quiet);
   };

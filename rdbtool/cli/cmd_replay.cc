@@ -143,7 +143,8 @@ int play(const ReplayOptions& options, const trace::TraceReader& trace, const tr
   if (options.events.any() || has_bundle) replayer.add_observer(events);
   debug::Fallback& fallback = runner.fallback();
   if (options.events.any() || has_bundle) {
-    for (int fd : {1, 2, terminal.output_fd(), terminal.event_fd(), runner.terminal()})
+    for (int fd :
+         {runner.keeps_output() ? -1 : 1, 2, terminal.output_fd(), terminal.event_fd(), runner.terminal()})
       if (fd >= 0) fallback.add_output(fd);
     if (has_bundle) fallback.use();
     // What is said of the process's ancestors is theirs.
@@ -170,6 +171,8 @@ int play(const ReplayOptions& options, const trace::TraceReader& trace, const tr
   regions.unload();
   for (const std::string& name : events.unmatched())
     complaints.push_back(fmt::format("nothing in the recording is called {}", name));
+  for (const std::string& remark : events.ambiguous())
+    complaints.push_back(remark);
   complain(complaints);
   if (options.stats) print_stats(regions, clock.ns_per_tick());
   if (ending && ending->kind == guest::Ending::Kind::signalled && !options.no_report) {

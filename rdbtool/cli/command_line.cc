@@ -85,12 +85,12 @@ int dispatch(std::span<const Command> commands, const std::vector<std::string>& 
   return run_command(find_command(commands, first), {args.begin() + 1, args.end()});
 }
 
-int complain(const char* kind, const std::exception& trouble, int status) {
-  std::string line = trouble.what();
+int complain(const std::exception& trouble) {
+  std::string line = failure_text(trouble);
   std::ranges::replace(line, '\n', ' ');
   std::fflush(stdout); // what was printed before the trouble stands before it
-  fmt::print(stderr, "rdb: {}{}\n", kind, line);
-  return status;
+  fmt::print(stderr, "rdb: {}\n", line);
+  return dynamic_cast<const UserError*>(&trouble) != nullptr ? kExitUsage : kExitFailure;
 }
 
 } // namespace
@@ -100,15 +100,8 @@ int guarded(const std::function<int()>& action) {
     int status = action();
     if (std::fflush(stdout) != 0) throw std::runtime_error("cannot write to standard output");
     return status;
-  } catch (const UserError& error) {
-    return complain("", error, kExitUsage);
-  } catch (const Limit& error) {
-    return complain("not supported: ", error, kExitFailure);
-  } catch (const Bug& error) {
-    return complain("internal error, please report it: ", error, kExitFailure);
   } catch (const std::exception& error) {
-    // The system refused something: no memory, no space, no permission.
-    return complain("", error, kExitFailure);
+    return complain(error);
   }
 }
 

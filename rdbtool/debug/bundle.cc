@@ -96,6 +96,15 @@ void Bundle::start(const rdb_module_host** host, void** slots) {
   }
 }
 
+uint64_t Bundle::constant_slot(uint64_t address) const {
+  uint64_t offset = address - reinterpret_cast<uint64_t>(slots_);
+  uint64_t index = offset / sizeof(void*);
+  if (offset % sizeof(void*) != 0 || index >= descriptors_.symbols.size()) return 0;
+  descriptors::Owner owner = descriptors_.symbols[index].owner;
+  if (owner != descriptors::Owner::kPrivate && owner != descriptors::Owner::kModule) return 0;
+  return reinterpret_cast<uint64_t>(slots_[index]);
+}
+
 void Bundle::load(uint64_t bias) {
   bias_ = bias;
   g_loading = this;
@@ -104,6 +113,7 @@ void Bundle::load(uint64_t bias) {
   handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   g_loading = nullptr;
   if (handle_ == nullptr) user_error("cannot load {}: {}", name, dlerror());
+  needs_libc_ = dlsym(handle_, "__rdb_module_needs_libc");
   functions_ = symbol<DebugFunction*>(handle_, "__rdb_module_functions", name);
   start(symbol<const rdb_module_host**>(handle_, "__rdb_module_host", name),
         symbol<void**>(handle_, "__rdb_module_slots", name));

@@ -38,6 +38,10 @@ public:
 
   // Of the region with this index in descriptors().regions; null if it has none.
   DebugFunction function(size_t region) const { return functions_[region]; }
+  // The function that its code calls before it uses libc where it can do without at times.
+  const void* needs_libc() const { return needs_libc_; }
+  // What it finds in the slot at this address, if that stays as the module was loaded; else 0.
+  uint64_t constant_slot(uint64_t address) const;
   // Where debug code finds the address of the symbol with this index.
   void*& slot(size_t symbol) const { return slots_[symbol]; }
 
@@ -51,6 +55,7 @@ private:
   uint64_t bias_ = 0;
   DebugFunction* functions_ = nullptr;
   void** slots_ = nullptr;
+  const void* needs_libc_ = nullptr;
 };
 
 } // namespace rdb::debug

@@ -30,16 +30,6 @@ EventApi& api() {
   return *g_api;
 }
 
-struct Call {
-  rdb_callback callback;
-  const rdb_event* event;
-};
-
-void call_back(void* argument) {
-  auto* call = static_cast<Call*>(argument);
-  call->callback(call->event);
-}
-
 uint64_t refuse(const std::string& why) {
   fmt::print(stderr, "rdb: an event was not registered: {}\n", why);
   return 0;
@@ -63,12 +53,12 @@ uint64_t EventApi::add(rdb_event_kind kind, const char* name, const void* addres
   if (callback == nullptr) return refuse("there is no callback");
   replayer_.ask_to_settle();
   auto side = static_cast<EventKind>(kind);
-  RegionCount& count = counts_.emplace_back();
-  count.place = kCallbackPlace;
-  count.callback = counts_.size();
-  auto tell_it = [this, &count, callback, data](replay::Replayer&, const Event& event) {
-    tell(count, event, callback, data);
-  };
+  Teller& teller = tellers_.emplace_back(Teller{this, callback, data, {.place = kCallbackPlace}});
+  teller.count.callback = tellers_.size();
+  auto tell_it = [this, &teller](replay::Replayer&, const Event& event) { tell(teller, event); };
+  bool is_function = kind == RDB_CALL || kind == RDB_RETURN;
+  QuickCallback quick{.teller = &teller, .is_ready = nullptr, .tell = &tell_quickly};
+  if (is_function && regions_.is_plain(reinterpret_cast<const void*>(callback))) quick.is_ready = &is_ready;
   GuestAddr place(reinterpret_cast<uint64_t>(address));
   switch (kind) {
   case RDB_SYSCALL_BEFORE:
@@ -80,10 +70,10 @@ uint64_t EventApi::add(rdb_event_kind kind, const char* name, const void* addres
   }
   case RDB_CALL:
   case RDB_RETURN:
-    if (name != nullptr) return events_.on_function(side, std::string(name), tell_it);
+    if (name != nullptr) return events_.on_function(side, std::string(name), tell_it, quick);
     if (replayer_.space().find(place.value) == nullptr)
       return refuse(fmt::format("{} is no address of the program", address));
-    return events_.on_function(side, place, tell_it);
+    return events_.on_function(side, place, tell_it, quick);
   case RDB_ACCESS_BEFORE:
   case RDB_ACCESS_AFTER:
     if (size == 0 || place.value + size < place.value ||
@@ -99,37 +89,11 @@ uint64_t EventApi::add(rdb_event_kind kind, const char* name, const void* addres
   }
 }
 
-void EventApi::tell(RegionCount& count, const Event& event, rdb_callback callback, void* data) {
-  if (!count.disabled.empty()) return;
+void EventApi::tell(Teller& teller, const Event& event) {
+  if (!teller.count.disabled.empty()) return;
   regions_.use_thread_locals(replayer_);
-  std::memcpy(&registers_, &replayer_.registers(), sizeof registers_);
-  const uint64_t* arguments = event.arguments;
-  const std::byte* old_bytes = event.old_bytes.data();
-  const bool access = event.size > 0;
-  // All of it is named: to clear it first would cost as much as everything else here.
-  rdb_event told = {
-      .kind = static_cast<rdb_event_kind>(event.kind),
-      .thread = static_cast<int>(replayer_.thread().value),
-      .time = replayer_.now().value,
-      .registers = &registers_,
-      .pc = event.pc.ptr(),
-      .number = event.number,
-      .arguments = {arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]},
-      .result = event.result,
-      .address = event.address.ptr(),
-      .size = event.size,
-      .is_write = event.write,
-      .by_system_call = event.by_system_call,
-      .touched = access ? event.touched.ptr() : nullptr,
-      .touched_size = event.touched_size,
-      .old_bytes = access && event.bytes_at == event.address ? old_bytes : nullptr,
-      .new_bytes = access ? event.address.ptr() : nullptr,
-      .touched_old = access ? old_bytes + (event.touched - event.bytes_at) : nullptr,
-      .function = event.name,
-      .data = data,
-  };
-  Call call{callback, &told};
-  runner_.run(count, call_back, &call);
+  describe(event, teller.data);
+  runner_.run(teller.count, reinterpret_cast<RegionRunner::Code>(teller.callback), &told_);
 }
 
 const char* EventApi::where(const void* address) {

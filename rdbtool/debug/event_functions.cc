@@ -31,7 +31,8 @@ Events::Events()
                       events.leave(run, pc);
                       if (events.changed_) events.arm(run);
                     },
-                .argument = this}) {}
+                .argument = this,
+                .quick = &leave_quickly}) {}
 
 void Events::add_function(replay::Replayer& replayer, uint64_t address, const std::string& name,
                           const Wanted& wanted) {
@@ -39,7 +40,6 @@ void Events::add_function(replay::Replayer& replayer, uint64_t address, const st
   if (place->second.name.empty()) place->second.name = name;
   Audience& audience = wanted->kind == EventKind::call ? place->second.entered : place->second.returned;
   if (std::find(audience.begin(), audience.end(), wanted) == audience.end()) audience.push_back(wanted);
-  returns_.set_silent(address, place->second.entered.empty());
   if (!fresh) return;
   Function& function = place->second;
   function.events = this;
@@ -51,9 +51,10 @@ void Events::add_function(replay::Replayer& replayer, uint64_t address, const st
     events.enter(run, pc, called);
     if (events.changed_) events.arm(run);
   };
+  bool is_quick = wanted->kind == EventKind::ret || wanted->quick.is_ready != nullptr;
   replayer.translator().add_hook(
       GuestAddr(address),
-      {.function = entered, .argument = &function, .quick = wanted->kind == EventKind::ret});
+      {.function = entered, .argument = &function, .quick = is_quick ? &enter_quickly : nullptr});
 }
 
 void Events::match(replay::Replayer& replayer, const ProgramFile& file, uint64_t bias, const Wanted& wanted) {
@@ -65,20 +66,34 @@ void Events::match(replay::Replayer& replayer, const ProgramFile& file, uint64_t
     source = name.substr(0, colon);
     name = name.substr(colon + 1);
   }
-  std::string current; // the source file that local symbols are of
+  std::string current;     // the source file that local symbols are of
+  bool has_source = false; // the wanted one is among them; which of them global symbols are of is not told
+  bool found_here = false;
   auto look = [&](const elf::Symbol& symbol) {
-    if (symbol.type() == STT_FILE) current = symbol.name;
+    if (symbol.type() == STT_FILE) {
+      current = symbol.name;
+      has_source |= current == source;
+    }
     if (!symbol.in_section()) return;
     std::string text(symbol.name);
     if (function) {
-      if (symbol.type() != STT_FUNC || !matches(name, text)) return;
-      add_function(replayer, symbol.raw.st_value + bias, text, wanted);
+      bool indirect = symbol.type() == STT_GNU_IFUNC;
+      if ((symbol.type() != STT_FUNC && !indirect) || !matches(name, text)) return;
+      uint64_t address = symbol.raw.st_value + bias;
+      if (indirect)
+        follow_indirect(text, address, wanted);
+      else
+        add_function(replayer, address, text, wanted);
       wanted->matched = true;
       return;
     }
-    if (wanted->matched || symbol.type() != STT_OBJECT || symbol.raw.st_size == 0) return;
-    if (!source.empty() && (symbol.global() || source != current)) return;
+    if ((wanted->matched && !found_here) || symbol.type() != STT_OBJECT || symbol.raw.st_size == 0) return;
+    if (!source.empty() && !(symbol.global() ? has_source : source == current)) return;
     if (text != name && descriptors::readable_name(text) != name) return;
+    if (found_here && symbol.raw.st_value + bias == wanted->begin) return;
+    wanted->variables.push_back(symbol.global() ? text : current + ":" + text);
+    if (found_here) return;
+    found_here = true;
     wanted->begin = symbol.raw.st_value + bias;
     wanted->end = wanted->begin + symbol.raw.st_size;
     wanted->matched = true;
@@ -89,6 +104,48 @@ void Events::match(replay::Replayer& replayer, const ProgramFile& file, uint64_t
     look(symbol);
   for (const elf::Symbol& symbol : file.elf().dynamic_symbols())
     look(symbol);
+}
+
+// Every time a file is linked to it, the dynamic linker asks which one it is.
+void Events::follow_indirect(const std::string& name, uint64_t resolver, const Wanted& wanted) {
+  bool known = std::any_of(indirect_.begin(), indirect_.end(), [&](const Indirect& other) {
+    return other.resolver == resolver && other.wanted == wanted;
+  });
+  if (known) return; // in the other symbol table, or by another version
+  indirect_.push_back({name, resolver, wanted});
+  on_function(EventKind::ret, GuestAddr(resolver),
+              [this, name, wanted](replay::Replayer& replayer, const Event& event) {
+                if (!wanted->removed)
+                  add_function(replayer, static_cast<uint64_t>(event.result), name, wanted);
+              });
+}
+
+// For those that files are linked to already.
+void Events::find_bound(replay::Replayer& replayer) {
+  std::vector<Indirect> wanted = std::exchange(indirect_, {});
+  if (wanted.empty()) return;
+  auto file_of = [&](uint64_t address) {
+    const guest::Mapping* mapping = replayer.space().find(address);
+    return mapping == nullptr ? std::string() : mapping->name;
+  };
+  for (const replay::MappedFile& mapped : replayer.mapped_files()) {
+    try {
+      ProgramFile file(mapped.copy);
+      uint64_t bias = file.bias(mapped.begin.value);
+      for (const ProgramFile::Slot& slot : file.function_slots())
+        for (const Indirect& indirect : wanted) {
+          uint64_t bound = 0;
+          if (slot.name != indirect.name) continue;
+          replayer.space().read(GuestAddr(slot.address + bias), &bound, sizeof bound);
+          // Until then it leads into the file itself.
+          if (bound != indirect.resolver && !file_of(bound).empty() &&
+              file_of(bound) == file_of(indirect.resolver))
+            add_function(replayer, bound, indirect.name, indirect.wanted);
+        }
+    } catch (const elf::Error&) {
+      continue;
+    }
+  }
 }
 
 void Events::mapped(replay::Replayer& replayer, const trace::MapInput& map) {
@@ -104,6 +161,7 @@ void Events::mapped(replay::Replayer& replayer, const trace::MapInput& map) {
   } catch (const elf::Error&) {
     return; // not a program
   }
+  indirect_.clear(); // nothing is linked to a file that is being mapped
   arm(replayer);
 }
 
@@ -125,6 +183,7 @@ void Events::match_mapped(replay::Replayer& replayer) {
       continue;
     }
   }
+  find_bound(replayer);
 }
 
 // Takes away the hooks that nobody needs any more.
@@ -136,7 +195,6 @@ void Events::forget_functions(replay::Replayer& replayer) {
     std::erase_if(function.entered, is_removed);
     std::erase_if(function.returned, is_removed);
     returns_wanted |= !function.returned.empty();
-    returns_.set_silent(entry->first, function.entered.empty() && !function.returned.empty());
     if (function.entered.empty() && function.returned.empty()) {
       replayer.translator().remove_hook(GuestAddr(entry->first));
       functions_by_pc_.set(entry->first, nullptr);
@@ -160,14 +218,8 @@ void Events::enter(replay::Replayer& replayer, uint64_t pc, Function& function) 
   const engine::Registers& regs = replayer.registers();
   if (!function.returned.empty()) returns_.expect(replayer, pc);
   if (function.entered.empty()) return;
-  Event& event = call_event_;
-  event.pc = event.address = GuestAddr(pc);
-  event.name = function.name.c_str();
-  static constexpr engine::Gpr kArguments[6] = {engine::RDI, engine::RSI, engine::RDX,
-                                                engine::RCX, engine::R8,  engine::R9};
-  for (int i = 0; i < 6; ++i)
-    event.arguments[i] = regs.gpr[kArguments[i]];
-  tell(replayer, function.entered, event);
+  note_arguments(regs, pc, function);
+  tell(replayer, function.entered, call_event_);
 }
 
 void Events::leave(replay::Replayer& replayer, uint64_t pc) {
@@ -176,12 +228,8 @@ void Events::leave(replay::Replayer& replayer, uint64_t pc) {
   for (auto address = returned.rbegin(); address != returned.rend(); ++address) {
     Function* function = functions_by_pc_.find(*address);
     if (function == nullptr) continue;
-    Event& event = return_event_;
-    event.pc = GuestAddr(pc);
-    event.result = static_cast<int64_t>(replayer.registers().gpr[engine::RAX]);
-    event.address = GuestAddr(*address);
-    event.name = function->name.c_str();
-    tell(replayer, function->returned, event);
+    note_result(replayer.registers(), pc, *address, *function);
+    tell(replayer, function->returned, return_event_);
   }
 }
 

@@ -118,21 +118,41 @@ void EventTrace::trace_syscalls(const std::string& names) {
   });
 }
 
+// How many traced calls the one that begins is in. Some may have been left by longjmp() or an exception.
+size_t EventTrace::enter(replay::Replayer& replayer) {
+  std::vector<uint64_t>& calls = calls_[replayer.thread()];
+  uint64_t sp = replayer.registers().gpr[engine::RSP];
+  while (!calls.empty() && calls.back() < sp)
+    calls.pop_back();
+  calls.push_back(sp);
+  return calls.size() - 1;
+}
+
+// The same for one that has returned.
+size_t EventTrace::leave(replay::Replayer& replayer) {
+  std::vector<uint64_t>& calls = calls_[replayer.thread()];
+  uint64_t sp = replayer.registers().gpr[engine::RSP] - 8; // as it began
+  while (!calls.empty() && calls.back() < sp)
+    calls.pop_back();
+  if (!calls.empty() && calls.back() == sp) calls.pop_back();
+  return calls.size();
+}
+
 void EventTrace::trace_calls(const std::string& glob) {
   events_.on_function(EventKind::call, glob, [this](replay::Replayer& replayer, const Event& event) {
-    size_t& depth = depth_[replayer.thread()];
+    size_t depth = enter(replayer);
     const Signature* signature = signatures_.of(event.address);
     // Who calls it: the call is in front of where it will return to.
     uint64_t back = 0;
     replayer.space().read(GuestAddr(replayer.registers().gpr[engine::RSP]), &back, 8);
     line(GuestAddr(back - 1),
          fmt::format("{:{}}{}({})", "", 2 * std::min(depth, kDeepest), descriptors::readable_name(event.name),
-                     signature != nullptr ? signatures_.arguments(*signature) : ""));
-    ++depth;
+                     signature != nullptr ? signatures_.arguments(*signature)
+                                          : fmt::format("{:#x}, {:#x}, {:#x}, ...", event.arguments[0],
+                                                        event.arguments[1], event.arguments[2])));
   });
   events_.on_function(EventKind::ret, glob, [this](replay::Replayer& replayer, const Event& event) {
-    size_t& depth = depth_[replayer.thread()];
-    if (depth > 0) --depth;
+    size_t depth = leave(replayer);
     const Signature* signature = signatures_.of(event.address);
     std::string result = signature != nullptr ? signatures_.result(*signature)
                                               : fmt::format("{:#x}", static_cast<uint64_t>(event.result));

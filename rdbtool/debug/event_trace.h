@@ -32,6 +32,8 @@ public:
 private:
   void trace_syscalls(const std::string& names);
   void trace_calls(const std::string& glob);
+  size_t enter(replay::Replayer& replayer);
+  size_t leave(replay::Replayer& replayer);
   void watch(const std::string& text);
   void line(GuestAddr pc, const std::string& text);
   // Where the program asked for the system call that libc makes at `pc`.
@@ -41,7 +43,7 @@ private:
   replay::Replayer& replayer_;
   replay::Backtracer backtracer_;
   Signatures signatures_;
-  std::map<ThreadId, size_t> depth_; // of traced calls
+  std::map<ThreadId, std::vector<uint64_t>> calls_; // the stack pointers of traced ones
   int fd_;
 };
 

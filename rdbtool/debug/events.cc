@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <fmt/format.h>
 #include <utility>
 
 namespace rdb::debug {
@@ -65,12 +66,18 @@ Events::Id Events::on_time(Time time, Callback callback) {
   return add({.kind = EventKind::time, .callback = std::move(callback), .time = time.value});
 }
 
-Events::Id Events::on_function(EventKind side, const std::string& glob, Callback callback) {
-  return add({.kind = side, .callback = std::move(callback), .pattern = glob});
+Events::Id Events::on_function(EventKind side, const std::string& glob, Callback callback,
+                               const QuickCallback& quick) {
+  return add({.kind = side, .callback = std::move(callback), .quick = quick, .pattern = glob});
 }
 
-Events::Id Events::on_function(EventKind side, GuestAddr function, Callback callback) {
-  return add({.kind = side, .callback = std::move(callback), .matched = true, .function = function.value});
+Events::Id Events::on_function(EventKind side, GuestAddr function, Callback callback,
+                               const QuickCallback& quick) {
+  return add({.kind = side,
+              .callback = std::move(callback),
+              .quick = quick,
+              .matched = true,
+              .function = function.value});
 }
 
 Events::Id Events::on_access(EventKind side, GuestAddr address, uint64_t size, bool reads, bool writes,
@@ -108,6 +115,18 @@ std::vector<std::string> Events::unmatched() const {
   return result;
 }
 
+std::vector<std::string> Events::ambiguous() const {
+  std::vector<std::string> result;
+  for (const auto& [id, registration] : registrations_) {
+    const std::vector<std::string>& names = registration->variables;
+    if (names.size() > 1)
+      result.push_back(fmt::format("of several variables called {}, {} is watched; there is {} too",
+                                   registration->pattern, names[0],
+                                   fmt::join(names.begin() + 1, names.end(), ", ")));
+  }
+  return result;
+}
+
 // Those who join while it is told are not told of this one.
 void Events::tell(replay::Replayer& replayer, Audience& audience, const Event& event) {
   ++telling_;
@@ -141,7 +160,8 @@ void Events::arm(replay::Replayer& replayer) {
   if (!changed_ || telling_ > 0) return;
   changed_ = false;
   if (some_removed_) forget_removed(replayer);
-  if (!unsearched_.empty()) match_mapped(replayer);
+  while (!unsearched_.empty())
+    match_mapped(replayer);
   if (!times_.empty()) replayer.wake_at(Time(times_.begin()->first));
   bool calls = !by_kind_[static_cast<size_t>(EventKind::syscall_before)].empty() ||
                !by_kind_[static_cast<size_t>(EventKind::syscall_after)].empty() || !ranges_.empty();

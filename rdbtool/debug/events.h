@@ -59,6 +59,13 @@ struct Event {
   const char* name = ""; // of the function, as its file has it
 };
 
+// A callback for quick hooks (see engine::DirectHook), where it may be run there.
+struct QuickCallback {
+  void* teller = nullptr;
+  bool (*is_ready)(void* teller) = nullptr; // null: it may not
+  void (*tell)(void* teller, const Event& event) = nullptr;
+};
+
 class Events final : public replay::Observer {
 public:
   Events();
@@ -69,8 +76,8 @@ public:
   Id on_syscall(EventKind side, std::optional<int64_t> number, Callback callback);
   // Functions whose name, as linked or demangled, matches the pattern, in every file that is mapped or will
   // be.
-  Id on_function(EventKind side, const std::string& glob, Callback callback);
-  Id on_function(EventKind side, GuestAddr function, Callback callback);
+  Id on_function(EventKind side, const std::string& glob, Callback callback, const QuickCallback& quick = {});
+  Id on_function(EventKind side, GuestAddr function, Callback callback, const QuickCallback& quick = {});
   Id on_access(EventKind side, GuestAddr address, uint64_t size, bool reads, bool writes, Callback callback);
   // A variable by name or "file.c:name".
   Id on_variable(EventKind side, const std::string& name, bool reads, bool writes, Callback callback);
@@ -81,6 +88,8 @@ public:
 
   // Patterns and names that nothing was found for so far.
   std::vector<std::string> unmatched() const;
+  // What is to be said of variables whose name others have too.
+  std::vector<std::string> ambiguous() const;
 
   void mapped(replay::Replayer& replayer, const trace::MapInput& map) override;
   void hooked(replay::Replayer& replayer, GuestAddr pc) override;
@@ -98,10 +107,12 @@ private:
     Id id = 0;
     EventKind kind;
     Callback callback;
+    QuickCallback quick;
     std::optional<int64_t> number;
     std::string pattern; // of functions; a variable's name
     bool matched = false;
-    uint64_t begin = 0, end = 0; // the range
+    std::vector<std::string> variables; // in the file where it was found: that, then others of its name
+    uint64_t begin = 0, end = 0;        // the range
     bool reads = false, writes = false;
     std::array<std::byte, HardwareWatches::kLargest> kept = {}; // what the range holds, if the CPU watches it
     uint64_t function = 0;                                      // by address
@@ -135,10 +146,18 @@ private:
   // Functions: see event_functions.cc.
   void match(replay::Replayer& replayer, const ProgramFile& file, uint64_t bias, const Wanted& wanted);
   void match_mapped(replay::Replayer& replayer);
+  void follow_indirect(const std::string& name, uint64_t resolver, const Wanted& wanted);
+  void find_bound(replay::Replayer& replayer);
   void add_function(replay::Replayer& replayer, uint64_t address, const std::string& name,
                     const Wanted& wanted);
   void enter(replay::Replayer& replayer, uint64_t pc, Function& function);
   void leave(replay::Replayer& replayer, uint64_t pc);
+  void note_arguments(const engine::Registers& registers, uint64_t pc, const Function& function);
+  void note_result(const engine::Registers& registers, uint64_t pc, uint64_t address,
+                   const Function& function);
+  static const QuickCallback* quick_of(const Audience& audience);
+  static bool enter_quickly(void* context, void* function, uint64_t pc);
+  static bool leave_quickly(void* context, void* events, uint64_t pc);
   void forget_functions(replay::Replayer& replayer);
 
   // Memory: see event_accesses.cc.
@@ -161,6 +180,13 @@ private:
 
   std::unordered_map<uint64_t, Function> functions_;
   engine::PcTable<Function> functions_by_pc_; // the same, for those in a hurry
+  // Functions that are asked for, and chosen by another one when a file is linked to them (strlen, memcpy).
+  struct Indirect {
+    std::string name;
+    uint64_t resolver;
+    Wanted wanted;
+  };
+  std::vector<Indirect> indirect_; // to be looked for among what is linked already
   Returns returns_;
   // What is told, kept from time to time: to make them anew costs more than the rest.
   Event call_event_{.kind = EventKind::call};
@@ -180,5 +206,25 @@ private:
   uint64_t call_arguments_[6] = {};
   uint64_t call_pc_ = 0;
 };
+
+inline void Events::note_arguments(const engine::Registers& registers, uint64_t pc,
+                                   const Function& function) {
+  constexpr engine::Gpr kArguments[6] = {engine::RDI, engine::RSI, engine::RDX,
+                                         engine::RCX, engine::R8,  engine::R9};
+  Event& event = call_event_;
+  event.pc = event.address = GuestAddr(pc);
+  event.name = function.name.c_str();
+  for (int i = 0; i < 6; ++i)
+    event.arguments[i] = registers.gpr[kArguments[i]];
+}
+
+inline void Events::note_result(const engine::Registers& registers, uint64_t pc, uint64_t address,
+                                const Function& function) {
+  Event& event = return_event_;
+  event.pc = GuestAddr(pc);
+  event.result = static_cast<int64_t>(registers.gpr[engine::RAX]);
+  event.address = GuestAddr(address);
+  event.name = function.name.c_str();
+}
 
 } // namespace rdb::debug

@@ -47,7 +47,8 @@ public:
   }
   // Ends this process so, after the user was told why. Comes back if there is no copy.
   void go_back();
-  // Is this the place? Then the user sees again what happens, and this piece does not run any more.
+  // Is this a place where debug code went wrong? Then this piece does not run any more. Behind the last such
+  // place the user sees again what happens.
   bool gives_up_here(const RegionCount& count) { return catches_up_ && is_place(count); }
 
 private:
@@ -61,6 +62,13 @@ private:
     uint64_t hits = 0;
     bool told = false;     // the user knows why
     char reason[400] = ""; // if it is known
+
+    bool is_about(const Message& other) const {
+      return callback == other.callback && (callback != 0 || count == other.count);
+    }
+    bool is_about(const RegionCount& other) const {
+      return callback == other.callback && (callback != 0 || count == &other);
+    }
   };
   struct Output {
     int descriptor;
@@ -76,7 +84,8 @@ private:
   Message* message_ = nullptr; // to the copy that waits
   bool muted_ = false;
   bool catches_up_ = false;
-  Message place_; // where it is no longer silent
+  // Where successors of this copy ended, as far as it has not come there yet: the user was told of each.
+  std::vector<Message> places_;
   std::vector<Output> outputs_;
 };
 

@@ -3,22 +3,27 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/debug/refusal.h"
-#include "rdbtool/guest/output_of_call.h"
 #include "rdbtool/guest/space_view.h"
 #include "rdbtool/guest/syscalls/describe.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 extern "C" {
 void rdb_nested_stub();
 void rdb_nested_call(rdb::debug::CallFrame* frame, uint64_t target);
 // Calls a host function with a guest's argument registers; the results go back into the frame.
 void rdb_call_host(rdb::debug::CallFrame* frame, uint64_t function);
+__attribute__((visibility("hidden"))) bool rdb_has_avx = false;
 }
 
 asm(R"(
@@ -28,8 +33,8 @@ asm(R"(
 rdb_nested_stub:
     push %rbp
     mov %rsp, %rbp
-    sub $224, %rsp
-    and $-16, %rsp
+    sub $384, %rsp
+    and $-32, %rsp
     mov %rdi, 0(%rsp)
     mov %rsi, 8(%rsp)
     mov %rdx, 16(%rsp)
@@ -38,24 +43,41 @@ rdb_nested_stub:
     mov %r9, 40(%rsp)
     movzbl %al, %eax
     mov %rax, 48(%rsp)
-    movups %xmm0, 80(%rsp)
-    movups %xmm1, 96(%rsp)
-    movups %xmm2, 112(%rsp)
-    movups %xmm3, 128(%rsp)
-    movups %xmm4, 144(%rsp)
-    movups %xmm5, 160(%rsp)
-    movups %xmm6, 176(%rsp)
-    movups %xmm7, 192(%rsp)
-    lea 16(%rbp), %rax
-    mov %rax, 208(%rsp)
+    cmpb $0, rdb_has_avx(%rip)
+    je 1f
+    vmovups %ymm0, 96(%rsp)
+    vmovups %ymm1, 128(%rsp)
+    vmovups %ymm2, 160(%rsp)
+    vmovups %ymm3, 192(%rsp)
+    vmovups %ymm4, 224(%rsp)
+    vmovups %ymm5, 256(%rsp)
+    vmovups %ymm6, 288(%rsp)
+    vmovups %ymm7, 320(%rsp)
+    jmp 2f
+1:
+    movups %xmm0, 96(%rsp)
+    movups %xmm1, 128(%rsp)
+    movups %xmm2, 160(%rsp)
+    movups %xmm3, 192(%rsp)
+    movups %xmm4, 224(%rsp)
+    movups %xmm5, 256(%rsp)
+    movups %xmm6, 288(%rsp)
+    movups %xmm7, 320(%rsp)
+2:  lea 16(%rbp), %rax
+    mov %rax, 352(%rsp)
     mov %rsp, %rdi
     mov %r11, %rsi
     call rdb_nested_call
     mov 56(%rsp), %rax
     mov 64(%rsp), %rdx
-    movups 80(%rsp), %xmm0
-    movups 96(%rsp), %xmm1
-    mov %rbp, %rsp
+    cmpb $0, 72(%rsp)
+    je 3f
+    vmovups 96(%rsp), %ymm0
+    vmovups 128(%rsp), %ymm1
+    jmp 4f
+3:  movups 96(%rsp), %xmm0
+    movups 128(%rsp), %xmm1
+4:  mov %rbp, %rsp
     pop %rbp
     ret
     .size rdb_nested_stub, .-rdb_nested_stub
@@ -63,45 +85,57 @@ rdb_nested_stub:
     .globl rdb_call_host
     .type rdb_call_host, @function
 rdb_call_host:
+    push %rbp
+    mov %rsp, %rbp
     push %rbx
+    sub $8, %rsp
     mov %rdi, %rbx
     mov %rsi, %r11
+    mov 360(%rbx), %rcx
+    sub %rcx, %rsp
+    mov 352(%rbx), %rsi
+    mov %rsp, %rdi
+    rep movsb
     mov 8(%rbx), %rsi
     mov 16(%rbx), %rdx
     mov 24(%rbx), %rcx
     mov 32(%rbx), %r8
     mov 40(%rbx), %r9
     mov 48(%rbx), %rax
-    movups 80(%rbx), %xmm0
-    movups 96(%rbx), %xmm1
-    movups 112(%rbx), %xmm2
-    movups 128(%rbx), %xmm3
-    movups 144(%rbx), %xmm4
-    movups 160(%rbx), %xmm5
-    movups 176(%rbx), %xmm6
-    movups 192(%rbx), %xmm7
-    mov 208(%rbx), %rdi
-    sub $128, %rsp
-    movups 0(%rdi), %xmm8
-    movups %xmm8, 0(%rsp)
-    movups 16(%rdi), %xmm8
-    movups %xmm8, 16(%rsp)
-    movups 32(%rdi), %xmm8
-    movups %xmm8, 32(%rsp)
-    movups 48(%rdi), %xmm8
-    movups %xmm8, 48(%rsp)
-    movups 64(%rdi), %xmm8
-    movups %xmm8, 64(%rsp)
-    movups 80(%rdi), %xmm8
-    movups %xmm8, 80(%rsp)
-    mov 0(%rbx), %rdi
+    cmpb $0, 72(%rbx)
+    je 1f
+    vmovups 96(%rbx), %ymm0
+    vmovups 128(%rbx), %ymm1
+    vmovups 160(%rbx), %ymm2
+    vmovups 192(%rbx), %ymm3
+    vmovups 224(%rbx), %ymm4
+    vmovups 256(%rbx), %ymm5
+    vmovups 288(%rbx), %ymm6
+    vmovups 320(%rbx), %ymm7
+    jmp 2f
+1:
+    movups 96(%rbx), %xmm0
+    movups 128(%rbx), %xmm1
+    movups 160(%rbx), %xmm2
+    movups 192(%rbx), %xmm3
+    movups 224(%rbx), %xmm4
+    movups 256(%rbx), %xmm5
+    movups 288(%rbx), %xmm6
+    movups 320(%rbx), %xmm7
+2:  mov 0(%rbx), %rdi
     call *%r11
-    add $128, %rsp
     mov %rax, 56(%rbx)
     mov %rdx, 64(%rbx)
-    movups %xmm0, 80(%rbx)
-    movups %xmm1, 96(%rbx)
-    pop %rbx
+    cmpb $0, rdb_has_avx(%rip)
+    je 3f
+    vmovups %ymm0, 96(%rbx)
+    vmovups %ymm1, 128(%rbx)
+    jmp 4f
+3:  movups %xmm0, 96(%rbx)
+    movups %xmm1, 128(%rbx)
+4:  mov -8(%rbp), %rbx
+    mov %rbp, %rsp
+    pop %rbp
     ret
     .size rdb_call_host, .-rdb_call_host
 )");
@@ -112,11 +146,14 @@ namespace {
 using engine::RAX;
 using engine::RSP;
 
-static_assert(offsetof(CallFrame, result) == 56 && offsetof(CallFrame, vector) == 80 &&
-              offsetof(CallFrame, stack_arguments) == 208);
+static_assert(offsetof(CallFrame, result) == 56 && offsetof(CallFrame, is_wide) == 72 &&
+              offsetof(CallFrame, vector) == 96 && offsetof(CallFrame, stack_arguments) == 352 &&
+              offsetof(CallFrame, stack_size) == 360);
 
 constexpr uint64_t kStackSize = 8u << 20;
-constexpr uint64_t kStackArguments = 32; // words copied for arguments beyond the registers
+// Arguments beyond the registers are somewhere in the debug code's part of the stack, of which at most this
+// much is copied.
+constexpr uint64_t kMostArguments = 1u << 16;
 // Where a nested call returns to: no code is ever there.
 constexpr uint64_t kReturnAddress = guest::kLowEnd - 0x10;
 // The second engine's memory, above the guest's low range and around the table of the first.
@@ -162,7 +199,8 @@ void run_nested_call(CallFrame* frame, uint64_t target) {
 }
 
 NestedCalls::NestedCalls(replay::Replayer& replayer)
-    : replayer_(replayer), engine_(replayer.space(), engine_options()) {
+    : replayer_(replayer), engine_(replayer.space(), engine_options()), heap_(engine_) {
+  rdb_has_avx = engine::cpu().avx;
   // Memory of the host: the guest's own state is not changed by it, and what is written there is not undone.
   stack_ = reinterpret_cast<uint64_t>(reserve(kStackSize));
   mprotect(reinterpret_cast<void*>(stack_), guest::kPage, PROT_NONE);
@@ -199,6 +237,8 @@ bool NestedCalls::interrupt(void* context) {
 void NestedCalls::begin_use() {
   used_ = true;
   running_ = false;
+  output_.begin();
+  heap_.begin();
   stack_top_ = stack_ + kStackSize;
   engine::Registers& regs = engine_.registers();
   regs = {};
@@ -214,6 +254,8 @@ void NestedCalls::undo_to(size_t mark) {
   for (engine::StoreLogEntry* entry = engine_.store_log_end() - undone_; entry-- > begin; ++undone_) {
     // The debug code's own memory, and the stack of nested calls.
     if (entry->address >= guest::kHighEnd) continue;
+    // Not there any more soon, and perhaps read-only.
+    if (!mapped_.empty() && is_own(entry->address, entry->size)) continue;
     if (has_code_pages)
       replayer_.space().write(GuestAddr(entry->address), &entry->old, entry->size);
     else
@@ -222,6 +264,7 @@ void NestedCalls::undo_to(size_t mark) {
 }
 
 void NestedCalls::undo() {
+  output_.show_waiting();
   undo_to(0);
   for (auto [begin, size] : mapped_)
     replayer_.space().munmap(begin, size);
@@ -234,6 +277,20 @@ void NestedCalls::undo() {
   undone_ = 0;
 }
 
+void NestedCalls::read_vectors(CallFrame& frame, size_t count) const {
+  constexpr std::array<uint8_t, 16> kZero = {};
+  frame.is_wide = false;
+  for (size_t i = 0; i < count; ++i) {
+    engine_.read_vector(i, reinterpret_cast<std::byte*>(frame.vector[i]));
+    frame.is_wide |= std::memcmp(frame.vector[i] + kZero.size(), kZero.data(), kZero.size()) != 0;
+  }
+}
+
+void NestedCalls::write_vectors(const CallFrame& frame, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    engine_.write_vector(i, reinterpret_cast<const std::byte*>(frame.vector[i]));
+}
+
 void NestedCalls::run(CallFrame& frame, uint64_t function) {
   engine::Registers& regs = engine_.registers();
   if (!used_) begin_use();
@@ -243,9 +300,12 @@ void NestedCalls::run(CallFrame& frame, uint64_t function) {
   for (int i = 0; i < 6; ++i)
     regs.gpr[kArguments[i]] = frame.integer[i];
   regs.gpr[RAX] = frame.vector_count;
-  engine_.write_low_vectors(frame.vector, 8);
-  uint64_t sp = (stack_top_ - kStackArguments * 8) & ~15ull;
-  std::memcpy(reinterpret_cast<void*>(sp), frame.stack_arguments, kStackArguments * 8);
+  write_vectors(frame, 8);
+  auto arguments = reinterpret_cast<uint64_t>(frame.stack_arguments);
+  uint64_t size = std::min(reinterpret_cast<uint64_t>(running.escape) - arguments, kMostArguments);
+  // Aligned like the original.
+  uint64_t sp = ((stack_top_ - size - 64) & ~63ull) + arguments % 64;
+  std::memcpy(reinterpret_cast<void*>(sp), frame.stack_arguments, size);
   sp -= 8;
   std::memcpy(reinterpret_cast<void*>(sp), &kReturnAddress, 8);
   regs.gpr[RSP] = sp;
@@ -266,7 +326,9 @@ void NestedCalls::run(CallFrame& frame, uint64_t function) {
     if (!failure.empty()) give_up("a call into the program failed: " + failure);
     switch (stop.reason) {
     case engine::StopReason::limit:
+      break;
     case engine::StopReason::address:
+      if (std::optional<GuestHeap::Block> block = heap_.stopped()) keep(block->begin, block->size);
       break;
     case engine::StopReason::interrupted:
       give_up("a call into the program did not return in time");
@@ -279,15 +341,19 @@ void NestedCalls::run(CallFrame& frame, uint64_t function) {
     default:
       if (is_callback(stop))
         call_out();
+      else if (reinterpret_cast<uint64_t>(stop.fault.info.si_addr) - kReturnAddress < 16 &&
+               regs.rip != kReturnAddress)
+        give_up("an exception left a function of the program that debug code has called");
       else if (!(stop.fault.error_code & 2) || !replayer_.space().release_code_page(GuestAddr(
                                                    reinterpret_cast<uint64_t>(stop.fault.info.si_addr))))
         give_up(fmt::format("a call into the program raised signal {} at {:#x} for address {}",
                             stop.fault.signal, regs.rip, stop.fault.info.si_addr));
     }
   }
+  output_.show_waiting();
   frame.result[0] = regs.gpr[RAX];
   frame.result[1] = regs.gpr[engine::RDX];
-  engine_.read_low_vectors(frame.vector, 2);
+  read_vectors(frame, 2);
   stack_top_ = saved_top;
   regs = saved;
   if (guard_ != nullptr) guard_->resume();
@@ -310,11 +376,18 @@ void NestedCalls::call_out() {
   for (int i = 0; i < 6; ++i)
     frame.integer[i] = regs.gpr[kArguments[i]];
   frame.vector_count = regs.gpr[RAX] & 0xFF;
-  engine_.read_low_vectors(frame.vector, 8);
-  frame.stack_arguments = reinterpret_cast<const uint64_t*>(regs.gpr[RSP] + 8);
+  read_vectors(frame, 8);
+  uint64_t arguments = regs.gpr[RSP] + 8;
+  frame.stack_arguments = reinterpret_cast<const uint64_t*>(arguments);
+  // On a stack of its own the program may have less than that above.
+  constexpr uint64_t kUsual = 96;
+  bool on_stack = arguments >= stack_ && arguments <= stack_ + kStackSize;
+  frame.stack_size =
+      on_stack ? std::min<uint64_t>((stack_ + kStackSize - arguments) & ~15ull, kMostArguments) : kUsual;
   const engine::Registers saved = regs;
   const uint64_t saved_top = stack_top_;
   stack_top_ = (regs.gpr[RSP] - 256) & ~15ull; // nested calls of the callback go below
+  output_.show_waiting();
   if (guard_ != nullptr) guard_->resume();
   rdb_call_host(&frame, function);
   if (guard_ != nullptr) guard_->pause();
@@ -322,9 +395,53 @@ void NestedCalls::call_out() {
   regs = saved;
   regs.gpr[RAX] = frame.result[0];
   regs.gpr[engine::RDX] = frame.result[1];
-  engine_.write_low_vectors(frame.vector, 2);
+  write_vectors(frame, 2);
   regs.gpr[RSP] += 8;
   regs.rip = back;
+}
+
+// Was it mapped by nested calls of this region?
+bool NestedCalls::is_own(uint64_t address, uint64_t size) const {
+  return std::any_of(mapped_.begin(), mapped_.end(), [&](const std::pair<uint64_t, uint64_t>& block) {
+    return address >= block.first && size <= block.second && address - block.first <= block.second - size;
+  });
+}
+
+// Whatever is written to this memory is undone.
+void NestedCalls::keep(uint64_t address, uint64_t size) {
+  if (address >= guest::kHighEnd || is_own(address, size)) return;
+  engine::StoreLogEntry* entry = engine_.store_log_end();
+  engine::StoreLogEntry* end = log_.data() + log_.size();
+  if (static_cast<uint64_t>(end - entry) < size / sizeof entry->old + kSlice)
+    give_up("a call into the program allocated more than can be undone");
+  bool is_plain = replayer_.space().is_plain(address, size);
+  std::byte bytes[4096];
+  for (uint64_t done = 0; done < size;) {
+    size_t some = std::min<uint64_t>(size - done, sizeof bytes);
+    GuestAddr from(address + done);
+    if (is_plain)
+      std::memcpy(bytes, from.ptr(), some);
+    else
+      some = replayer_.space().read(from, bytes, some);
+    if (some == 0) break;
+    for (size_t at = 0; at < some; at += sizeof entry->old, ++entry) {
+      auto part = static_cast<uint32_t>(std::min(some - at, sizeof entry->old));
+      *entry = {from.value + at, part, 0, 0};
+      std::memcpy(&entry->old, bytes + at, part);
+    }
+    done += some;
+  }
+  engine_.set_store_log({entry, end});
+}
+
+// For a system call: like what the function stores itself. False: there is no such memory.
+bool NestedCalls::store(uint64_t address, const void* bytes, size_t size) {
+  if (address < guest::kHighEnd) {
+    keep(address, size);
+    return replayer_.space().write(GuestAddr(address), bytes, size) == size;
+  }
+  iovec local{const_cast<void*>(bytes), size}, remote{reinterpret_cast<void*>(address), size};
+  return process_vm_writev(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(size);
 }
 
 int64_t NestedCalls::system_call() {
@@ -335,26 +452,46 @@ int64_t NestedCalls::system_call() {
   case SYS_write:
   case SYS_writev:
     if (a[0] != 1 && a[0] != 2) break;
-    return guest::show_output(space, call, UINT64_MAX, [&](const void* bytes, size_t size) {
-      if (replayer_.sink() != nullptr)
-        replayer_.sink()->output(a[0] == 1 ? trace::OutputStream::kStdout : trace::OutputStream::kStderr,
-                                 bytes, size);
-    });
+    return output_.write(static_cast<int>(a[0]), a[1], a[2], call.number == SYS_writev);
+  case SYS_fstat:
+  case SYS_newfstatat:
+    // Asked by stdio before it prints for the first time. Without an answer it takes a buffer of the usual
+    // size.
+    if ((a[0] != 1 && a[0] != 2) || (call.number == SYS_newfstatat && !(a[3] & AT_EMPTY_PATH))) break;
+    return -EBADF;
   case SYS_brk:
-    // The heap cannot grow: malloc falls back to mmap.
-    return -ENOMEM;
+    // It stays where it is, as if there were no room: malloc falls back to mmap.
+    return static_cast<int64_t>(space.brk_end());
   case SYS_mmap: {
     if (!(a[3] & MAP_ANONYMOUS) || a[3] & MAP_FIXED) break;
     int64_t place = space.mmap(0, a[1], static_cast<int>(a[2]), MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (place > 0) mapped_.emplace_back(static_cast<uint64_t>(place), a[1]);
+    if (place > 0) mapped_.emplace_back(static_cast<uint64_t>(place), guest::page_up(a[1]));
     return place;
   }
   case SYS_munmap:
-    for (auto [begin, size] : mapped_)
-      if (begin == a[0] && size == a[1]) return 0; // gone when the region ends
+    return 0; // its own is gone when the region ends; the program's is still there then
+  case SYS_mremap:
+    return -ENOMEM; // realloc copies instead
+  case SYS_mprotect:
+    if (is_own(a[0], guest::page_up(a[1]))) return space.mprotect(a[0], a[1], static_cast<int>(a[2]));
     break;
-  case SYS_rt_sigprocmask:
-    return 0;
+  case SYS_madvise:
+    if (a[2] != MADV_DONTNEED && a[2] != MADV_FREE && a[2] != MADV_REMOVE) return 0;
+    if (!is_own(a[0], guest::page_up(a[1]))) break;
+    return space.madvise(a[0], a[1], MADV_DONTNEED);
+  case SYS_getrandom: {
+    // The first malloc asks for some bytes. They are the same every time.
+    constexpr uint64_t kMost = 256;
+    std::array<uint8_t, kMost> bytes;
+    bytes.fill(0x5A);
+    uint64_t size = std::min(a[1], kMost);
+    return store(a[0], bytes.data(), size) ? static_cast<int64_t>(size) : -EFAULT;
+  }
+  case SYS_rt_sigprocmask: {
+    // Nothing is delivered meanwhile, whatever the mask is.
+    uint64_t mask = replayer_.mask();
+    return a[2] == 0 || store(a[2], &mask, sizeof mask) ? 0 : -EFAULT;
+  }
   case SYS_futex:
     if ((a[1] & FUTEX_CMD_MASK) == FUTEX_WAKE) return 0; // nobody else runs meanwhile
     if ((a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT || (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET)

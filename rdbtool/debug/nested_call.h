@@ -6,6 +6,8 @@
 // that calls back into debug code leaves the engine for it.
 #pragma once
 
+#include "rdbtool/debug/guest_heap.h"
+#include "rdbtool/debug/guest_output.h"
 #include "rdbtool/debug/write_guard.h"
 #include "rdbtool/replay/replayer.h"
 
@@ -20,8 +22,10 @@ struct CallFrame {
   uint64_t integer[6];   // rdi rsi rdx rcx r8 r9
   uint64_t vector_count; // al
   uint64_t result[2];    // rax rdx
-  alignas(16) uint8_t vector[8][16];
+  bool is_wide;          // there is something in upper halves of the vectors that are to be loaded
+  alignas(32) uint8_t vector[8][32];
   const uint64_t* stack_arguments;
+  uint64_t stack_size; // of a call out of the guest: how much of it is copied
 };
 
 // Where calls to guest addresses go, with the address in r11.
@@ -61,11 +65,16 @@ public:
 private:
   friend void run_nested_call(CallFrame*, uint64_t);
   void run(CallFrame& frame, uint64_t function);
+  void read_vectors(CallFrame& frame, size_t count) const;
+  void write_vectors(const CallFrame& frame, size_t count);
   void begin_use();
   void undo();
   bool is_callback(const engine::Stop& stop) const;
   void call_out();
   int64_t system_call();
+  void keep(uint64_t address, uint64_t size);
+  bool store(uint64_t address, const void* bytes, size_t size);
+  bool is_own(uint64_t address, uint64_t size) const;
 
   // The one that runs; debug functions do not run concurrently.
   static inline NestedCalls* current_ = nullptr;
@@ -73,6 +82,8 @@ private:
   replay::Replayer& replayer_;
   engine::Translator engine_;
   WriteGuard* guard_ = nullptr;
+  GuestOutput output_;
+  GuestHeap heap_;
   bool used_ = false;    // by the region that runs
   bool running_ = false; // the engine is
   size_t undone_ = 0;    // entries at the log's end

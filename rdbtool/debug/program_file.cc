@@ -83,6 +83,21 @@ ThreadLocals ProgramFile::thread_locals() const {
   return result;
 }
 
+std::vector<ProgramFile::Slot> ProgramFile::function_slots() const {
+  std::vector<Slot> result;
+  std::vector<elf::Symbol> symbols = elf_->dynamic_symbols();
+  for (const elf::Section& section : elf_->sections()) {
+    if (section.header.sh_type != SHT_RELA || !section.allocated()) continue;
+    for (const Elf64_Rela& entry : elf_->relocations(section)) {
+      uint64_t index = ELF64_R_SYM(entry.r_info);
+      uint64_t type = ELF64_R_TYPE(entry.r_info);
+      if ((type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT) && index < symbols.size())
+        result.push_back({symbols[index].name, entry.r_offset});
+    }
+  }
+  return result;
+}
+
 std::optional<uint64_t> ProgramFile::exported(std::string_view name) const {
   for (const elf::Symbol& symbol : elf_->dynamic_symbols())
     if (symbol.name == name && symbol.defined() && symbol.global()) return symbol.raw.st_value;

@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace rdb::debug {
 
@@ -35,6 +37,13 @@ public:
   ThreadLocals thread_locals() const;
   // The address of a symbol that other files can use, as linked.
   std::optional<uint64_t> exported(std::string_view name) const;
+
+  // Where the dynamic linker writes the addresses of functions that this file calls by name, as linked.
+  struct Slot {
+    std::string_view name;
+    uint64_t address;
+  };
+  std::vector<Slot> function_slots() const;
 
 private:
   // A program, not a shared library.

@@ -1,30 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs with the guest's FS base and vector registers: compiled for general registers only, without stack
 // protector, and calling nothing that is not (see CMakeLists.txt).
-#include "rdbtool/debug/returns.h"
+#include "rdbtool/debug/events.h"
 
 namespace rdb::debug {
-namespace {
-
-bool is_plain(const guest::AddressSpace& space, uint64_t address) {
-  for (const guest::PlainRange& range : space.plain_ranges())
-    if (range.holds(address, sizeof(uint64_t))) return true;
-  return false;
+// At the beginning of a function. True if the call could be noted.
+bool Returns::note(uint64_t pc, const engine::Registers& registers) {
+  uint64_t sp = registers.gpr[engine::RSP];
+  if (replayer_ == nullptr || !replayer_->space().is_known_plain(sp, sizeof(uint64_t))) return false;
+  Waiting* waiting = by_pc_.find(*GuestAddr(sp).ptr<uint64_t>());
+  if (waiting == nullptr || waiting->size == waiting->room) return false;
+  const Call call{pc, replayer_->thread(), sp + sizeof(uint64_t)};
+  Call* calls = waiting->calls.get();
+  for (size_t i = waiting->size; i-- > 0;) {
+    if (may_be_over(calls[i], call)) return false;
+    if (calls[i].thread == call.thread) break; // those before it are further out
+  }
+  calls[waiting->size++] = call;
+  return true;
 }
 
-} // namespace
+// The function that was called last from in front of `pc`; 0 if there is none.
+uint64_t Returns::last(uint64_t pc) const {
+  const Waiting* waiting = by_pc_.find(pc);
+  return waiting == nullptr || waiting->size == 0 ? 0 : waiting->calls.get()[waiting->size - 1].function;
+}
 
-// True if that is all there is to do at this hook.
-bool Returns::note(void* self, uint64_t pc, const engine::Registers& registers) {
-  Returns& returns = *static_cast<Returns*>(self);
-  if (returns.silent_.find(pc) == nullptr) return false;
+// Where calls return to: forgets the last one if that has returned, and it alone.
+bool Returns::take(uint64_t pc, const engine::Registers& registers) {
+  Waiting* waiting = by_pc_.find(pc);
+  if (waiting == nullptr || waiting->size == 0) return false;
   uint64_t sp = registers.gpr[engine::RSP];
-  const replay::Replayer& replayer = *returns.replayer_;
-  if (!is_plain(replayer.space(), sp)) return false;
-  Waiting* waiting = returns.by_pc_.find(*GuestAddr(sp).ptr<uint64_t>());
-  if (waiting == nullptr || waiting->size == waiting->room) return false;
-  Call* calls = waiting->calls.get();
-  calls[waiting->size++] = {pc, replayer.thread(), sp + sizeof(uint64_t)};
+  ThreadId thread = replayer_->thread();
+  const Call* last = waiting->calls.get() + waiting->size - 1;
+  if (last->thread != thread || last->sp != sp) return false;
+  // Another that ended in a jump, or was left in another way.
+  if (waiting->size > 1 && (last[-1].thread != thread || last[-1].sp <= sp)) return false;
+  --waiting->size;
+  return true;
+}
+
+// If there is one callback, and it can be run now.
+const QuickCallback* Events::quick_of(const Audience& audience) {
+  if (audience.size() != 1 || audience.front()->removed) return nullptr;
+  const QuickCallback& quick = audience.front()->quick;
+  return quick.is_ready != nullptr && quick.is_ready(quick.teller) ? &quick : nullptr;
+}
+
+bool Events::enter_quickly(void* context, void* argument, uint64_t pc) {
+  Function& function = *static_cast<Function*>(argument);
+  Events& events = *function.events;
+  const engine::Registers& registers = static_cast<replay::Replayer*>(context)->translator().registers();
+  const QuickCallback* quick = nullptr;
+  if (!function.entered.empty() && (quick = quick_of(function.entered)) == nullptr) return false;
+  if (!function.returned.empty() && !events.returns_.note(pc, registers)) return false;
+  if (quick == nullptr) return true;
+  events.note_arguments(registers, pc, function);
+  quick->tell(quick->teller, events.call_event_);
+  return true;
+}
+
+bool Events::leave_quickly(void* context, void* argument, uint64_t pc) {
+  auto& events = *static_cast<Events*>(argument);
+  const engine::Registers& registers = static_cast<replay::Replayer*>(context)->translator().registers();
+  uint64_t address = events.returns_.last(pc);
+  Function* function = address == 0 ? nullptr : events.functions_by_pc_.find(address);
+  if (function == nullptr) return false;
+  const QuickCallback* quick = quick_of(function->returned);
+  if (quick == nullptr || !events.returns_.take(pc, registers)) return false;
+  events.note_result(registers, pc, address, *function);
+  quick->tell(quick->teller, events.return_event_);
   return true;
 }
 

@@ -45,6 +45,10 @@ void set_guest_streams(uint64_t output, uint64_t error) {
   g_guest_error = error;
 }
 
+uint64_t guest_stream(size_t index) {
+  return index == 0 ? g_guest_output : g_guest_error;
+}
+
 Whereabouts whereabouts(void* context) {
   Whereabouts result;
   const greg_t* gregs = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
@@ -80,6 +84,7 @@ const rdb_module_host* module_host() {
     table.file = own_file;
     table.region_stack = []() -> const void* { return running.escape; };
     table.run_number = []() -> unsigned long { return running.number; };
+    table.use_libc = &RegionRunner::use_libc;
     fill_events(table);
     return table;
   }();
@@ -101,6 +106,7 @@ void give_up(std::string_view reason, void* context) {
     std::fflush(nullptr);
     _exit(kExitFailure);
   }
+  if (running.quick != nullptr && context != nullptr) running.quick->leave_quick_hook(context);
   if (__fpending(stdout) != 0) fflush_unlocked(stdout);
   running.escape->taken = true;
   g_departure.set_reason(reason);

@@ -14,6 +14,10 @@
 
 struct rdb_module_host;
 
+namespace rdb::engine {
+class Translator;
+}
+
 namespace rdb::debug {
 
 // What a debug module is told about its host.
@@ -37,8 +41,9 @@ struct Escape {
 };
 // One debug function runs at a time in a process.
 struct Running {
-  Escape* escape = nullptr; // null when none does
-  uint64_t number = 0;      // of runs so far
+  Escape* escape = nullptr;            // null when none does
+  uint64_t number = 0;                 // of runs so far
+  engine::Translator* quick = nullptr; // whose quick hook it is called from, if it is
 };
 inline constinit Running running;
 // Why the last debug function was given up, and where it was then. In memory of its own: debug code may have
@@ -52,6 +57,7 @@ struct Departure {
 Departure& departure();
 // The program's own standard output and error, as its libc has them; 0 while they are not known.
 void set_guest_streams(uint64_t output, uint64_t error);
+uint64_t guest_stream(size_t index); // 0: standard output, 1: error
 inline bool can_escape() {
   return running.escape != nullptr;
 }

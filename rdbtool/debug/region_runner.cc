@@ -49,7 +49,12 @@ public:
   }
   void prefix(const replay::Replayer& replayer, std::string_view place) {
     char text[64];
-    auto end = fmt::format_to_n(text, sizeof text, "[{} {} ", replayer.now().value, replayer.thread().value);
+    int thread = replayer.thread().value;
+    int process = replayer.identity().pid; // its first thread has the same number
+    bool other = thread != process && replayer.trace().processes().size() > 1;
+    auto end = other
+                   ? fmt::format_to_n(text, sizeof text, "[{} {}/{} ", replayer.now().value, process, thread)
+                   : fmt::format_to_n(text, sizeof text, "[{} {} ", replayer.now().value, thread);
     put({text, std::min(end.size, sizeof text)});
     put(place);
     put("] ");
@@ -63,63 +68,6 @@ private:
   static inline char room_[1 << 14];
   int fd_;
   size_t used_ = 0;
-};
-
-constexpr uint16_t kInitialControl = 0x37F;
-
-// The guest's x87 state is in the CPU all the time; its vector registers are saved already. Saving costs more
-// than everything else around a short region, and even asking whether the state is the initial one costs a
-// third of it, so nothing is done while the guest has no x87 code at all.
-class X87 {
-public:
-  // `has_flag`: the CPU can tell whether x87 is in its initial state.
-  X87(bool guest_uses_it, bool has_flag) : guest_uses_it_(guest_uses_it) {
-    if (!guest_uses_it_ || (has_flag && !in_use())) return;
-    saved_ = true;
-    asm volatile("fxsave64 %0; fninit" : "=m"(image_));
-  }
-
-  ~X87() {
-    if (guest_uses_it_)
-      restore();
-    else
-      tidy();
-  }
-  X87(const X87&) = delete;
-  X87& operator=(const X87&) = delete;
-
-private:
-  static bool in_use() {
-    uint32_t low, high;
-    asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
-    return low & 1;
-  }
-
-  // Debug code begins with the initial rounding and precision every time.
-  static void tidy() {
-    uint16_t control;
-    asm volatile("fnstcw %0" : "=m"(control));
-    if (control != kInitialControl) asm volatile("fninit");
-  }
-
-  void restore() {
-    if (!saved_ && !in_use()) return;
-    if (!saved_) {
-      std::memset(image_, 0, sizeof image_);
-      const uint32_t mxcsr = 0x1F80;
-      std::memcpy(image_, &kInitialControl, 2);
-      std::memcpy(image_ + 24, &mxcsr, 4);
-    }
-    asm volatile("fxrstor64 %0"
-                 :
-                 : "m"(image_)
-                 : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
-                   "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
-  }
-
-  alignas(16) std::byte image_[512];
-  bool guest_uses_it_;
-  bool saved_ = false;
 };
 
 // The debug code's own frames; those of rdb around them are nobody's business.
@@ -152,12 +100,6 @@ void note_exception() {
   } catch (...) {
     left.set_reason("an exception left debug code");
   }
-}
-
-// Has something been printed that is not written yet? After every piece of debug code, so it must cost
-// nothing: libc's __fpending is a call.
-bool is_pending(FILE* file) {
-  return file->_IO_write_ptr != file->_IO_write_base || (file->_mode > 0 && __fpending(file) != 0);
 }
 
 bool cpu_tells_use() {
@@ -198,6 +140,7 @@ void RegionRunner::attach(replay::Replayer& replayer) {
   nested_ = std::make_unique<NestedCalls>(replayer);
   guard_.attach(replayer.space(), options_.protect);
   if (guard_.on()) nested_->set_guard(guard_);
+  quick_.allowed = !options_.timed && captured_ < 0 && !guard_.on();
   sigprocmask(SIG_SETMASK, nullptr, &mask_);
   guest::set_disposition(SIGABRT, guest::Disposition::received, SA_RESTART);
   start_clock();
@@ -223,13 +166,47 @@ void RegionRunner::run(RegionCount& count, Code code, void* argument, int error)
     nested_->begin_region();
     completed = guard_.on() ? call_guarded(code, argument, error) : call(code, argument, error);
     nested_->end_region();
+    if (!completed) X87::clear();
     if (options_.timed) count.ticks += __rdtsc() - start;
   }
   if (!completed) begin_giving_up();
-  if (is_pending(stdout)) std::fflush(stdout);
-  if (is_pending(stderr)) std::fflush(stderr);
+  flush_output();
   if (!completed || captured_ >= 0 || guard_.on()) report(count, completed);
   fallback_.leave();
+}
+
+// Has debug code printed something that is not written yet?
+void RegionRunner::flush_output() {
+  for (FILE* file : {stdout, stderr})
+    if (may_be_pending(file) && __fpending(file) != 0) std::fflush(file);
+}
+
+// Debug code that runs with the guest's FS base and vector registers is about to use libc, for which these
+// are the host's by now.
+void RegionRunner::begin_libc() {
+  x87_.emplace(replayer_->translator().uses_x87(), has_x87_flag_);
+  errno = quick_.error(quick_.context);
+}
+
+// What is left to do after such code if it used libc, printed something or was given up. It is called where
+// nothing must be thrown.
+void RegionRunner::end_quick(RegionCount& count, bool completed) noexcept {
+  try {
+    if (!completed) {
+      // Out of a signal handler, perhaps.
+      sigprocmask(SIG_SETMASK, &mask_, nullptr);
+      if (!x87_) x87_.emplace(replayer_->translator().uses_x87(), has_x87_flag_);
+      X87::clear();
+      begin_giving_up();
+    }
+    flush_output();
+    if (!completed) report(count, false);
+    x87_.reset();
+    replayer_->settle();
+  } catch (...) {
+    x87_.reset();
+    replayer_->translator().fail_hook(std::current_exception());
+  }
 }
 
 // Makes a copy of the process first if it is time for one. False: this is where debug code went wrong in a
@@ -286,7 +263,6 @@ bool RegionRunner::call_guarded(Code code, void* argument, int error) {
 
 // From here on debug code's libc may be broken, and this process may not live to tell why.
 void RegionRunner::begin_giving_up() {
-  asm volatile("fninit");
   fallback_.say_why(departure().reason);
   ticks_in_run_ = 0;
   gives_up_ = true;
@@ -381,6 +357,12 @@ bool RegionRunner::host_fault(int signal, siginfo_t* info, void* context) {
              info->si_addr);
 }
 
+// Only the module's code can be left in the middle while the guest's vector registers are in place.
+bool RegionRunner::must_not_be_left(void* context) const {
+  auto pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  return replayer_->translator().in_quick_hook() && !in_module(pc);
+}
+
 void RegionRunner::aborted(void* context) {
   if (can_escape()) give_up("debug code was ended by its libc (abort)", context);
   signal(SIGABRT, SIG_DFL);
@@ -397,7 +379,7 @@ void RegionRunner::tick(void* context) {
     return;
   }
   auto allowed = static_cast<uint64_t>(options_.timeout * 1e6 / kTick);
-  if (++ticks_in_run_ < allowed) return;
+  if (++ticks_in_run_ < allowed || must_not_be_left(context)) return;
   if (nested_->interrupt(context)) return;
   auto pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
   if (!in_module(pc) && ticks_in_run_ < allowed + kPatience) return;

@@ -7,9 +7,12 @@
 #include "rdbtool/debug/nested_call.h"
 #include "rdbtool/debug/refusal.h"
 #include "rdbtool/debug/write_guard.h"
+#include "rdbtool/debug/x87.h"
 #include "rdbtool/replay/replayer.h"
 
+#include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace rdb::debug {
@@ -36,11 +39,22 @@ public:
   Fallback& fallback() { return fallback_; }
   // Where debug output goes while standard output is something else; -1 if it is not.
   int terminal() const { return terminal_; }
+  // Standard output is a place of its own, from which lines are taken to be counted and shown.
+  bool keeps_output() const { return captured_ >= 0; }
 
   using Code = void (*)(void*);
   // Runs debug code, which finds this in errno. If it has to be given up, `count.disabled` says why, and so
   // does a message.
   void run(RegionCount& count, Code code, void* argument, int error = 0);
+
+  // The same from a quick hook (see engine::DirectHook), for code that is_plain_code(). `error(context)` is
+  // asked for errno if it comes to use libc after all.
+  using AskError = int (*)(void* context);
+  bool may_run_quickly() const {
+    return quick_.allowed && !(fallback_.in_use() && fallback_.is_busy(ticks_));
+  }
+  static void use_libc();
+  void run_quickly(RegionCount& count, Code code, void* argument, AskError error, void* context);
 
   bool host_fault(int signal, siginfo_t* info, void* context);
   // libc has called abort.
@@ -52,6 +66,14 @@ private:
   bool may_run(RegionCount& count);
   bool call(Code code, void* argument, int error);
   bool call_guarded(Code code, void* argument, int error);
+  // Does the file hold something that is not written out yet? True if unsure: to ask libc is a call.
+  static bool may_be_pending(const FILE* file) {
+    return file->_IO_write_ptr != file->_IO_write_base || file->_mode > 0;
+  }
+  static void flush_output();
+  void begin_libc();
+  void end_quick(RegionCount& count, bool completed) noexcept;
+  bool must_not_be_left(void* context) const;
   void begin_giving_up();
   void report(RegionCount& count, bool completed);
   void give_up_after(RegionCount& count);
@@ -64,9 +86,17 @@ private:
   std::unique_ptr<NestedCalls> nested_;
   WriteGuard guard_;
   Fallback fallback_;
-  volatile uint64_t ticks_ = 0; // of the clock, so far
-  bool has_x87_flag_ = false;   // the CPU can tell whether x87 is in its initial state
-  uint64_t ticked_run_ = 0;     // the run that was seen at the last tick
+  // Code that run_quickly() runs.
+  struct Quick {
+    bool allowed = false;
+    AskError error = nullptr;
+    void* context = nullptr;
+  } quick_;
+  static inline RegionRunner* quick_runner_ = nullptr; // that it is run by
+  std::optional<X87> x87_;                             // the guest's, while it uses libc
+  volatile uint64_t ticks_ = 0;                        // of the clock, so far
+  bool has_x87_flag_ = false;                          // the CPU can tell whether x87 is in its initial state
+  uint64_t ticked_run_ = 0;                            // the run that was seen at the last tick
   uint64_t ticks_in_run_ = 0;
   volatile bool gives_up_ = false; // debug code was left, and is reported
   sigset_t mask_ = {};

@@ -3,11 +3,15 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/path.h"
+#include "rdbtool/debug/plain_code.h"
+#include "rdbtool/engine/dwarf_registers.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 namespace rdb::debug {
 namespace {
@@ -136,6 +140,12 @@ void Regions::find_libc(const ProgramFile& file, uint64_t begin) {
   };
   errno_function_ = address("__errno_location");
   set_guest_streams(address("_IO_2_1_stdout_"), address("_IO_2_1_stderr_"));
+  if (address("gnu_get_libc_version") == 0) return;
+  std::vector<uint64_t> allocators;
+  for (std::string_view name : {"malloc", "calloc", "realloc", "aligned_alloc", "memalign"})
+    allocators.push_back(address(name));
+  std::erase(allocators, 0);
+  set_guest_allocators(std::move(allocators));
 }
 
 // Where libc keeps errno. It finds it by loading its offset from a place that ld.so has filled:
@@ -177,6 +187,7 @@ int Regions::guest_errno(replay::Replayer& replayer) {
 void Regions::attach(replay::Replayer& replayer, Attached& attached, uint64_t begin,
                      const ProgramFile& file) {
   runner_.attach(replayer);
+  replayer_ = &replayer;
   Bundle& bundle = *attached.bundle;
   attached.thread_locals = file.thread_locals();
   const descriptors::Descriptors& d = bundle.descriptors();
@@ -224,29 +235,89 @@ void Regions::attach(replay::Replayer& replayer, Attached& attached, uint64_t be
     auto site = sites.find({location.region, location.instance});
     if (site == sites.end()) continue;
     uint64_t address = location.address.value + bundle.bias();
-    Place& place = place_at(replayer, address);
+    Place& place = place_at(address);
     (location.side == descriptors::Side::kBefore ? place.before : place.after).push_back(site->second);
   }
   for (const descriptors::Entry& entry : d.entries) {
-    place_at(replayer, entry.address.value + bundle.bias())
-        .activations.emplace_back(&attached, entry.activation);
+    place_at(entry.address.value + bundle.bias()).activations.emplace_back(&attached, entry.activation);
   }
+  hook_places(replayer);
 }
 
-Regions::Place& Regions::place_at(replay::Replayer& replayer, uint64_t address) {
+Regions::Place& Regions::place_at(uint64_t address) {
   auto [entry, fresh] = places_.try_emplace(address);
   Place& place = entry->second;
   if (!fresh) return place;
   place.regions = this;
   places_by_pc_.set(address, &place);
+  unhooked_.push_back(address);
+  return place;
+}
+
+void Regions::hook_places(replay::Replayer& replayer) {
   auto arrive = [](void* context, void* argument, uint64_t pc) {
     auto& where = *static_cast<Place*>(argument);
     auto& run = *static_cast<replay::Replayer*>(context);
     where.regions->arrive(run, where, pc);
     run.settle();
   };
-  replayer.translator().add_hook(GuestAddr(address), {.function = arrive, .argument = &place});
-  return place;
+  for (uint64_t address : std::exchange(unhooked_, {})) {
+    Place& place = places_.at(address);
+    engine::DirectHook hook{.function = arrive, .argument = &place};
+    if (place.before.size() == 1 && place.after.empty() && place.activations.empty()) {
+      prepare_quick(replayer, place.before.front());
+      if (place.before.front().is_quick) hook.quick = &arrive_quickly;
+    }
+    replayer.translator().add_hook(GuestAddr(address), hook);
+  }
+}
+
+// Finds out whether a region can be run without leaving the guest's FS base and vector registers.
+void Regions::prepare_quick(replay::Replayer& replayer, Site& site) const {
+  static const uint64_t zero = 0;
+  const engine::Registers& registers = replayer.translator().registers();
+  if (site.attached->has_thread_locals) return;
+  for (const descriptors::Argument* argument : site.arguments) {
+    if (argument == nullptr || argument->parts.size() != 1) return;
+    const descriptors::Part& part = argument->parts[0];
+    bool fits = part.offset == 0 && part.size <= sizeof(uint64_t) && argument->size <= sizeof(uint64_t);
+    QuickArgument quick{&zero, 0, true};
+    switch (part.cls) {
+    case Class::kStack:
+    case Class::kRegister:
+      if (part.reg >= std::size(engine::kDwarfOrder)) return;
+      quick.base = &registers.gpr[engine::kDwarfOrder[part.reg]];
+      quick.is_address = part.cls == Class::kStack;
+      if (quick.is_address) quick.offset = static_cast<uint64_t>(part.reg_offset);
+      if (!quick.is_address && !fits) return;
+      break;
+    case Class::kGlobal:
+      quick.offset = part.address.value + site.attached->bundle->bias();
+      break;
+    case Class::kConstant:
+      if (!fits) return;
+      std::memcpy(&quick.offset, part.bytes.data(), std::min<size_t>(part.size, part.bytes.size()));
+      quick.is_address = false;
+      break;
+    default:
+      return;
+    }
+    site.quick.push_back(quick);
+  }
+  site.is_quick = is_plain(reinterpret_cast<const void*>(site.function));
+}
+
+bool Regions::is_plain(const void* code) const {
+  return std::any_of(bundles_.begin(), bundles_.end(), [&](const Attached& attached) {
+    const Bundle& bundle = *attached.bundle;
+    auto constant = [&](uint64_t address) { return bundle.constant_slot(address); };
+    return bundle.loaded() && is_plain_code(code, {bundle.needs_libc(), constant});
+  });
+}
+
+int Regions::errno_now(void* self) {
+  auto& regions = *static_cast<Regions*>(self);
+  return regions.guest_errno(*regions.replayer_);
 }
 
 bool Regions::selected(const descriptors::Region& region, const std::string& file) const {

@@ -44,6 +44,9 @@ public:
   void use_thread_locals(replay::Replayer& replayer) {
     if (thread_locals_used_) find_all_thread_locals(replayer);
   }
+  bool has_thread_locals() const { return thread_locals_used_; }
+  // Of debug code of these bundles: see is_plain_code().
+  bool is_plain(const void* code) const;
   // At the end: runs the destructors of debug-only globals.
   void unload();
 
@@ -64,6 +67,13 @@ private:
     uint64_t tls_thread = 0;             // the thread pointer for which the block was found last
     uint64_t tls_block = 0;
   };
+  // An argument that is found with one addition: at an address, or the sum itself.
+  struct QuickArgument {
+    const uint64_t* base; // a register
+    uint64_t offset;
+    bool is_address;
+    uint64_t copy = 0; // of the value
+  };
   // One instance of a region, ready to be called.
   struct Site {
     Attached* attached = nullptr;
@@ -71,6 +81,8 @@ private:
     RegionCount* count = nullptr;
     std::vector<const descriptors::Argument*> arguments; // by position
     std::vector<void*> values;
+    bool is_quick = false;            // it can be run by run_quickly()
+    std::vector<QuickArgument> quick; // its arguments then
   };
   // What is to be done at an address.
   struct Place {
@@ -88,7 +100,11 @@ private:
   bool selected(const descriptors::Region& region, const std::string& file) const;
   void find_all_thread_locals(replay::Replayer& replayer);
   void find_thread_locals(replay::Replayer& replayer, Attached& attached, uint64_t thread_pointer);
-  Place& place_at(replay::Replayer& replayer, uint64_t address);
+  Place& place_at(uint64_t address);
+  void hook_places(replay::Replayer& replayer);
+  void prepare_quick(replay::Replayer& replayer, Site& site) const;
+  static bool arrive_quickly(void* context, void* place, uint64_t pc);
+  static int errno_now(void* regions);
   void arrive(replay::Replayer& replayer, Place& place, uint64_t pc);
   void arrive_after(replay::Replayer& replayer, uint64_t pc);
   void begin_activations(replay::Replayer& replayer, const Place& place);
@@ -104,13 +120,15 @@ private:
   std::deque<Attached> bundles_;
   std::unordered_map<uint64_t, Place> places_;
   engine::PcTable<Place> places_by_pc_; // the same, for those in a hurry
+  std::vector<uint64_t> unhooked_;      // those that are new
   After after_;
   std::deque<RegionCount> counts_;
   RegionCount unloading_{.place = "the debug code's destructors"};
   // By bundle, id and frame.
   std::map<std::tuple<const Attached*, uint32_t, uint64_t>, std::vector<std::byte>> activations_;
   ArgumentBuffer buffer_;
-  bool thread_locals_used_ = false;      // by some bundle
+  bool thread_locals_used_ = false; // by some bundle
+  replay::Replayer* replayer_ = nullptr;
   uint64_t errno_function_ = 0;          // of the program's libc
   std::optional<uint64_t> errno_offset_; // from the thread pointer
 };

@@ -19,11 +19,18 @@ Returns::Waiting& Returns::waiting_at(replay::Replayer& replayer, uint64_t pc) {
   Waiting& fresh = waiting_[pc];
   by_pc_.set(pc, &fresh);
   replayer.translator().add_hook(GuestAddr(pc), arrived_);
-  if (replayer_ == nullptr) {
-    replayer_ = &replayer;
-    replayer.translator().set_quick_hook({&note, this});
-  }
+  replayer_ = &replayer;
   return fresh;
+}
+
+// On another stack its return address stays where it is. Where it was left, that is overwritten sooner or
+// later; on the stack that every program has, nothing but calls that were left can be below.
+bool Returns::was_left(replay::Replayer& replayer, const Call& older, uint64_t sp, uint64_t pc) {
+  uint64_t slot = older.sp - sizeof(uint64_t), back = 0;
+  guest::AddressSpace& space = replayer.space();
+  if (space.read(GuestAddr(slot), &back, sizeof back) != sizeof back || back != pc) return true;
+  const guest::Mapping* stack = space.find(sp - 1);
+  return stack != nullptr && stack == space.find(slot) && stack->name == "[stack]";
 }
 
 void Returns::expect(replay::Replayer& replayer, uint64_t pc) {
@@ -32,8 +39,14 @@ void Returns::expect(replay::Replayer& replayer, uint64_t pc) {
   if (replayer.space().read(GuestAddr(sp), &back, sizeof back) != sizeof back) return;
   replayer.space().is_plain(sp, sizeof back); // so that it is known the next time
   Waiting& waiting = waiting_at(replayer, back);
+  const Call call{pc, replayer.thread(), sp + sizeof back};
+  Call* calls = waiting.calls.get();
+  Call* end = std::remove_if(calls, calls + waiting.size, [&](const Call& older) {
+    return may_be_over(older, call) && (older.sp == call.sp || was_left(replayer, older, call.sp, back));
+  });
+  waiting.size = static_cast<size_t>(end - calls);
   if (waiting.size == waiting.room) grow(waiting);
-  waiting.calls[waiting.size++] = {pc, replayer.thread(), sp + sizeof back};
+  waiting.calls[waiting.size++] = call;
 }
 
 const std::vector<uint64_t>& Returns::arrive(replay::Replayer& replayer, uint64_t pc) {
@@ -48,7 +61,8 @@ const std::vector<uint64_t>& Returns::arrive(replay::Replayer& replayer, uint64_
       *kept++ = *call;
     else if (call->sp == sp)
       returned_.push_back(call->function);
-    // Those below were left in other ways.
+    else if (!was_left(replayer, *call, sp, pc))
+      *kept++ = *call;
   }
   waiting->size = static_cast<size_t>(kept - waiting->calls.get());
   return returned_;
@@ -59,7 +73,6 @@ void Returns::clear(replay::Replayer& replayer) {
     replayer.translator().remove_hook(GuestAddr(address));
   waiting_.clear();
   by_pc_.clear();
-  if (replayer_ != nullptr) replayer.translator().set_quick_hook({});
   replayer_ = nullptr;
 }
 

@@ -23,15 +23,28 @@ public:
   Returns(const Returns&) = delete;
   Returns& operator=(const Returns&) = delete;
 
-  // Of this function only the return is told; or no longer so.
-  void set_silent(uint64_t function, bool silent) { silent_.set(function, silent ? this : nullptr); }
   // The function at `pc` is entered.
   void expect(replay::Replayer& replayer, uint64_t pc);
+  // The same from a quick hook, if it can be done there.
+  bool note(uint64_t pc, const engine::Registers& registers);
+  // The function that was called last from in front of `pc`; 0 if there is none.
+  uint64_t last(uint64_t pc) const;
+  // Like arrive(), from a quick hook: true if that one has returned, and no other.
+  bool take(uint64_t pc, const engine::Registers& registers);
   // The functions that have returned to `pc`, the innermost last.
   const std::vector<uint64_t>& arrive(replay::Replayer& replayer, uint64_t pc);
   void clear(replay::Replayer& replayer);
 
 private:
+  // A call that is noted may show that an older one was left in another way, by longjmp() or an exception.
+  // One of another function at the same place may have ended in a jump to this one.
+  static bool may_be_over(const Call& older, const Call& call) {
+    return older.thread == call.thread &&
+           (older.sp < call.sp || (older.sp == call.sp && older.function == call.function));
+  }
+  // Of a call to return to `pc`, while its thread's stack pointer is above: was it left, or is it on another
+  // stack (a coroutine's, a signal handler's)?
+  static bool was_left(replay::Replayer& replayer, const Call& older, uint64_t sp, uint64_t pc);
   struct Waiting {
     std::unique_ptr<Call[]> calls;
     size_t size = 0;
@@ -39,13 +52,11 @@ private:
   };
   Waiting& waiting_at(replay::Replayer& replayer, uint64_t pc);
   static void grow(Waiting& waiting);
-  static bool note(void* self, uint64_t pc, const engine::Registers& registers);
 
   engine::DirectHook arrived_;
   replay::Replayer* replayer_ = nullptr;
   std::unordered_map<uint64_t, Waiting> waiting_;
   engine::PcTable<Waiting> by_pc_; // the same, for those in a hurry
-  engine::PcTable<Returns> silent_;
   std::vector<uint64_t> returned_; // kept from time to time: to make it anew costs more than the rest
 };
 

@@ -19,7 +19,9 @@ struct DirectHook {
   // `context`: the same as that of all addresses.
   void (*function)(void* context, void* argument, uint64_t pc) = nullptr;
   void* argument = nullptr;
-  bool quick = false; // Translator::set_quick_hook() may do instead
+  // Is called first, like QuickCall: with the guest's FS base and vector registers in place, unless it calls
+  // Translator::leave_quick_hook(). False: it has done nothing, and `function` is to be called.
+  bool (*quick)(void* context, void* argument, uint64_t pc) = nullptr;
 };
 
 // Who hooks an address.

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ucontext.h>
 
 namespace rdb::engine {
 namespace {
@@ -27,7 +28,8 @@ constexpr size_t kXmmOffset = 160;
 constexpr uint16_t kInitialControl = 0x37F;
 
 bool all_zero(const std::byte* bytes, size_t size) {
-  return std::all_of(bytes, bytes + size, [](std::byte b) { return b == std::byte{0}; });
+  // At every switch of threads, over kilobytes: each byte compared with the one before, many at a time.
+  return bytes[0] == std::byte{0} && std::memcmp(bytes, bytes + 1, size - 1) == 0;
 }
 
 } // namespace
@@ -73,19 +75,28 @@ void Translator::read_vectors(VectorImage image) {
 
 void Translator::write_vectors(std::span<const std::byte> image) {
   RDB_CHECK(image.size() >= kLegacySize + kHeaderSize);
-  const Cpu& c = cpu();
   uint64_t used;
   std::memcpy(&used, image.data() + kLegacySize, 8);
-  // Start from the initial state; components that the header does not name stay there.
+  if (used & 1) uses_x87_ = true;
+  put_x87(image, used);
+  put_vectors(image, used);
+}
+
+// Into the CPU, where it stays. `used`: the components that the image holds; others get their initial state.
+void Translator::put_x87(std::span<const std::byte> image, uint64_t used) {
   alignas(64) std::byte legacy[kLegacySize] = {};
   std::memcpy(legacy, &kInitialControl, 2);
   std::memcpy(legacy + kMxcsrOffset, &state_.mxcsr_host, 4);
   if (used & 1) {
-    uses_x87_ = true;
     std::memcpy(legacy, image.data(), kMxcsrOffset);
     std::memcpy(legacy + kX87RegistersOffset, image.data() + kX87RegistersOffset, 128);
   }
   asm volatile("fxrstor64 %0" : : "m"(legacy) : "memory");
+}
+
+// All of it but x87, which is in the CPU. `used`: the components that the image holds.
+void Translator::put_vectors(std::span<const std::byte> image, uint64_t used) {
+  const Cpu& c = cpu();
   std::memcpy(&state_.mxcsr_guest, image.data() + kMxcsrOffset, 4);
   state_.mxcsr_guest &= 0xFFFF;
   if (c.avx512) {
@@ -102,9 +113,25 @@ void Translator::write_vectors(std::span<const std::byte> image) {
   }
 }
 
-void Translator::read_low_vectors(uint8_t (*to)[16], size_t count) const {
-  for (size_t i = 0; i < count; ++i)
-    std::memcpy(to[i], cpu().avx512 ? state_.xsave_area + kXmmOffset + 16 * i : state_.ymm[i], 16);
+// The kernel's frame holds what the guest had: the handler's own vector registers are others.
+void Translator::leave_quick_hook(void* ucontext) {
+  constexpr size_t kMagicOffset = 464, kSizeOffset = 480;
+  constexpr uint32_t kExtended = 0x46505853; // FP_XSTATE_MAGIC1
+  constexpr uint64_t kLegacyOnly = 3;
+  if (!in_quick_hook()) return;
+  const auto* frame =
+      reinterpret_cast<const std::byte*>(static_cast<ucontext_t*>(ucontext)->uc_mcontext.fpregs);
+  uint32_t magic, size = kLegacySize;
+  uint64_t used = kLegacyOnly;
+  std::memcpy(&magic, frame + kMagicOffset, sizeof magic);
+  if (magic == kExtended) {
+    std::memcpy(&size, frame + kSizeOffset, sizeof size);
+    std::memcpy(&used, frame + kLegacySize, sizeof used);
+  }
+  put_vectors({frame, size}, used);
+  if (uses_x87_) put_x87({frame, size}, used); // the handler began with the initial state
+  state_.in_quick_call = 0;
+  asm volatile("rdgsbase %0" : "=r"(state_.registers.gs_base));
 }
 
 void Translator::read_vector(size_t index, std::byte* to) const {
@@ -116,10 +143,15 @@ void Translator::read_vector(size_t index, std::byte* to) const {
   std::memcpy(to + 16, state_.xsave_area + cpu().component_offset[2] + 16 * index, 16);
 }
 
-void Translator::write_low_vectors(const uint8_t (*from)[16], size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    std::memcpy(cpu().avx512 ? state_.xsave_area + kXmmOffset + 16 * i : state_.ymm[i], from[i], 16);
-  if (cpu().avx512) state_.xsave_area[kLegacySize] |= std::byte{2};
+void Translator::write_vector(size_t index, const std::byte* from) {
+  constexpr std::byte kBothHalves{6}; // of the components
+  if (!cpu().avx512) {
+    std::memcpy(state_.ymm[index], from, cpu().avx ? 32 : 16);
+    return;
+  }
+  std::memcpy(state_.xsave_area + kXmmOffset + 16 * index, from, 16);
+  std::memcpy(state_.xsave_area + cpu().component_offset[2] + 16 * index, from + 16, 16);
+  state_.xsave_area[kLegacySize] |= kBothHalves;
 }
 
 // Puts bytes that the guest's instruction stores; a fault is the guest's.

@@ -75,18 +75,26 @@ void call_host(Emitter& emit, State& state, const void* function) {
 
 // The same while FS and the vector registers are still the guest's. ZF: it returned 0.
 void call_quickly(Emitter& emit, State& state, const void* function) {
-  emit.store_imm32(&state.in_quick_call, 1);
+  emit.store_imm32(&state.in_quick_call, kInQuickCall);
   call_host(emit, state, function);
   emit.store_imm32(&state.in_quick_call, 0);
   emit.store(&state.resume, RAX);
   code(emit, {0x48, 0x85, 0xC0}); // test rax, rax
 }
 
-void to_host_fs(Emitter& emit, State& state) {
+void save_guest_fs(Emitter& emit, State& state) {
   code(emit, {0xF3, 0x48, 0x0F, 0xAE, 0xC0}); // rdfsbase rax
   emit.store(&state.registers.fs_base, RAX);
+}
+
+void load_host_fs(Emitter& emit, const State& state) {
   emit.load(RAX, &state.host_fs);
   code(emit, {0xF3, 0x48, 0x0F, 0xAE, 0xD0}); // wrfsbase rax
+}
+
+void to_host_fs(Emitter& emit, State& state) {
+  save_guest_fs(emit, state);
+  load_host_fs(emit, state);
 }
 
 void save_vectors(Emitter& emit, State& state, const Cpu& cpu) {
@@ -186,9 +194,28 @@ Glue emit_glue(Emitter& emit, State& state, const Cpu& cpu, uint32_t miss_exit) 
   glue.quick_hook = emit.here();
   save_general(emit, state);
   code(emit, {0xFC}); // cld
-  call_quickly(emit, state, &state.quick_hook_entry);
+  save_guest_fs(emit, state);
+  emit.store_imm32(&state.in_quick_call, kInQuickHook);
+  call_host(emit, state, &state.quick_hook_entry);
+  emit.store(&state.host_rsp, RSP);
+  emit.store(&state.resume, RAX);
+  with_slot(emit, {0x83}, 7, &state.in_quick_call, 1); // cmp dword [in_quick_call], 0
+  emit.byte(0);
+  Patch left = emit.jcc(kConditionZero);
+  emit.store_imm32(&state.in_quick_call, 0);
+  code(emit, {0x48, 0x85, 0xC0}); // test rax, rax
   emit.jcc(kConditionZero).to(save_all);
   emit.jmp_to(load_and_go);
+  left.to(emit.here()); // by to_host
+  code(emit, {0x48, 0x85, 0xC0});
+  emit.jcc(kConditionZero).to(pop_and_return);
+  emit.jmp_to(load_all);
+
+  glue.to_host = reinterpret_cast<void (*)()>(emit.here());
+  save_vectors(emit, state, cpu);
+  load_host_fs(emit, state);
+  emit.store_imm32(&state.in_quick_call, 0);
+  code(emit, {0xC3});
 
   glue.indirect_miss = emit.here();
   emit.store(&state.indirect_target, RCX);

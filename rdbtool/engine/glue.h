@@ -9,11 +9,14 @@
 namespace rdb::engine {
 
 struct Glue {
-  void (*enter)() = nullptr;        // loads the guest's registers and jumps to State::resume
-  uint8_t* leave = nullptr;         // saves the guest's registers and returns from enter()
-  uint8_t* quick_leave = nullptr;   // the same, but the host may go on at once: see State::quick_entry
-  uint8_t* hook = nullptr;          // calls State::hook_entry with all of the guest's state saved
-  uint8_t* quick_hook = nullptr;    // the same, but asks State::quick_hook_entry first
+  void (*enter)() = nullptr;      // loads the guest's registers and jumps to State::resume
+  uint8_t* leave = nullptr;       // saves the guest's registers and returns from enter()
+  uint8_t* quick_leave = nullptr; // the same, but the host may go on at once: see State::quick_entry
+  uint8_t* hook = nullptr;        // calls State::hook_entry with all of the guest's state saved
+  // The same, but calls State::quick_hook_entry first. If that returns 0, and has not called `to_host`,
+  // hook_entry is called as well.
+  uint8_t* quick_hook = nullptr;
+  void (*to_host)() = nullptr; // from there: saves what is the guest's still, and loads the host's FS base
   uint8_t* indirect_miss = nullptr; // rcx holds a guest address that the indirect table does not have
 };
 

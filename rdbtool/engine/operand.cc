@@ -2,6 +2,7 @@
 #include "rdbtool/engine/operand.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/engine/odd_operand.h"
 #include "rdbtool/engine/watch_filter.h"
 
 #include <Zydis/Zydis.h>
@@ -64,6 +65,10 @@ std::vector<MemoryAccess> memory_accesses(const Instruction& instruction, const 
     bool hidden_stack =
         operand.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && operand.mem.base == ZYDIS_REGISTER_RSP;
     if (hidden_stack && is_push(decoded.instruction)) access.address -= access.size;
+    if (finds_by_bit_number(decoded.instruction, decoded.operands))
+      access.address += static_cast<uint64_t>(
+          distance_of_bit(register_value(decoded.operands[1].reg.value, regs, 0), operand.size));
+    if (i == 0 && pops_by_rsp(decoded.instruction, decoded.operands)) access.address += access.size;
     bool repeated = decoded.instruction.attributes &
                     (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE);
     if (repeated) {
@@ -95,12 +100,18 @@ bool plan_place(const Decoded& decoded, const ZydisDecodedOperand& operand, cons
   place.write = operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
   if (place.size > WatchFilter::kReach || plan.places == 3 || zydis.address_width != 64) return false;
   if (operand.mem.type != ZYDIS_MEMOP_TYPE_MEM || operand.mem.segment == ZYDIS_REGISTER_GS) return false;
+  if (finds_by_bit_number(zydis, decoded.operands)) return false;
   // EVEX scales small displacements.
   if (zydis.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX) return false;
   place.offset = operand.mem.disp.has_displacement ? operand.mem.disp.value : 0;
   place.has_base = operand.mem.base >= ZYDIS_REGISTER_RAX && operand.mem.base <= ZYDIS_REGISTER_R15;
   if (place.has_base) place.base = static_cast<Gpr>(operand.mem.base - ZYDIS_REGISTER_RAX);
   place.indexed = operand.mem.index != ZYDIS_REGISTER_NONE;
+  if (place.indexed) {
+    if (!is_gpr(operand.mem.index)) return false; // several places
+    place.index = static_cast<Gpr>(operand.mem.index - ZYDIS_REGISTER_RAX);
+    place.scale = operand.mem.scale;
+  }
   if (operand.visibility != ZYDIS_OPERAND_VISIBILITY_EXPLICIT) {
     // The stack, or what leave finds.
     if (!place.has_base || place.indexed || (place.base != RSP && place.base != RBP)) return false;
@@ -142,16 +153,43 @@ void plan_rsp(const Decoded& decoded, AccessPlan& plan) {
   if (zydis.mnemonic == ZYDIS_MNEMONIC_PUSH && zydis.operand_width != 64) plan.rsp_moves = false;
 }
 
+// Instructions that add a constant to a register, as loops do.
+void plan_move(const Decoded& decoded, AccessPlan& plan) {
+  const ZydisDecodedInstruction& zydis = decoded.instruction;
+  const ZydisDecodedOperand* operands = decoded.operands;
+  if (zydis.operand_width != 64 || operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+      !is_gpr(operands[0].reg.value))
+    return;
+  switch (zydis.mnemonic) {
+  case ZYDIS_MNEMONIC_INC:
+    plan.change = 1;
+    break;
+  case ZYDIS_MNEMONIC_DEC:
+    plan.change = -1;
+    break;
+  case ZYDIS_MNEMONIC_ADD:
+  case ZYDIS_MNEMONIC_SUB:
+    if (operands[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE) return;
+    plan.change = zydis.mnemonic == ZYDIS_MNEMONIC_ADD ? operands[1].imm.value.s : -operands[1].imm.value.s;
+    break;
+  case ZYDIS_MNEMONIC_LEA:
+    if (operands[1].mem.base != operands[0].reg.value || operands[1].mem.index != ZYDIS_REGISTER_NONE ||
+        zydis.address_width != 64)
+      return;
+    plan.change = operands[1].mem.disp.has_displacement ? operands[1].mem.disp.value : 0;
+    break;
+  default:
+    return;
+  }
+  plan.moved = operands[0].reg.value - ZYDIS_REGISTER_RAX;
+}
+
 // Of a plan that is complete but for this: see write_can_trap().
 bool can_trap(const Instruction& instruction, const Decoded& decoded, const AccessPlan& plan) {
   if (instruction.kind == Kind::call) return true;
   if (instruction.kind != Kind::plain) return false;
-  ZydisMnemonic mnemonic = decoded.instruction.mnemonic;
-  if (mnemonic == ZYDIS_MNEMONIC_PUSH) return decoded.instruction.operand_width == 64;
+  if (decoded.instruction.mnemonic == ZYDIS_MNEMONIC_PUSH) return decoded.instruction.operand_width == 64;
   if (plan.rsp_moves || !instruction.memory) return false;
-  // These find their place by a bit's number too.
-  if (mnemonic == ZYDIS_MNEMONIC_BTS || mnemonic == ZYDIS_MNEMONIC_BTR || mnemonic == ZYDIS_MNEMONIC_BTC)
-    return false;
   auto keeps = [&](ZydisRegister reg) {
     ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
     return !is_gpr(whole) || (plan.written >> (whole - ZYDIS_REGISTER_RAX) & 1) == 0;
@@ -191,7 +229,10 @@ AccessPlan access_plan(const Instruction& instruction) {
     if (!(operand.actions & (ZYDIS_OPERAND_ACTION_MASK_READ | ZYDIS_OPERAND_ACTION_MASK_WRITE))) continue;
     if (!plan_place(decoded, operand, instruction, plan)) return plan;
   }
-  if (plan.written & 1u << RSP) plan_rsp(decoded, plan);
+  if (plan.written & 1u << RSP)
+    plan_rsp(decoded, plan);
+  else
+    plan_move(decoded, plan);
   plan.odd = false;
   plan.can_trap = can_trap(instruction, decoded, plan);
   return plan;

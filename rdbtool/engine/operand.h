@@ -30,7 +30,9 @@ struct AccessPlan {
     } kind = Kind::stack;
     bool has_base = false;
     Gpr base = RAX;
-    bool indexed = false; // nothing is known about its neighbours
+    bool indexed = false;
+    Gpr index = RAX;
+    uint8_t scale = 0;
     int64_t offset = 0;
     uint32_t size = 0;
     bool read = false;
@@ -44,6 +46,9 @@ struct AccessPlan {
   uint32_t written = 0;
   bool rsp_moves = false; // of these, rsp changes by a known amount
   int64_t rsp_change = 0;
+  // Another one does; -1: none.
+  int moved = -1;
+  int64_t change = 0;
   bool can_trap = false; // see write_can_trap()
 };
 AccessPlan access_plan(const Instruction& instruction);

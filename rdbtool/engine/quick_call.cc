@@ -33,20 +33,33 @@ uint64_t Translator::quick_call(const Exit& exit) {
   return reinterpret_cast<uint64_t>(block->begin);
 }
 
+// The budget in memory stays as it is: what is counted so far is taken from where it began.
+void Translator::count_to_hook(const Exit& exit) {
+  int64_t budget = without_bias(state_.budget);
+  executed_ += static_cast<uint64_t>(budget_set_ - budget + exit.owed);
+  budget_set_ = budget - exit.owed;
+  state_.registers.rip = exit.target;
+}
+
 uint64_t Translator::quick_hook_entry(void* self) {
   auto& translator = *static_cast<Translator*>(self);
-  State& state = translator.state_;
-  const Exit& exit = translator.cache_.exit(state.exit_number);
-  int64_t charged = translator.budget_set_ - without_bias(state.budget) + exit.owed;
-  uint64_t now = translator.executed_ + static_cast<uint64_t>(charged);
+  const Exit& exit = translator.cache_.exit(translator.state_.exit_number);
+  translator.count_to_hook(exit);
   // The code was left and is back at an instruction whose hook was called.
-  if (translator.hooked_at_ == now && translator.hooked_pc_ == exit.target) return 0;
-  if (translator.quick_hook_.function == nullptr) return 0;
-  if (!translator.quick_hook_.function(translator.quick_hook_.context, exit.target, state.registers))
-    return 0;
-  translator.hooked_at_ = now;
+  if (translator.hooked_at_ == translator.executed_ && translator.hooked_pc_ == exit.target) return 0;
+  const DirectHook& hook = exit.hook->direct;
+  uint64_t generation = translator.cache_.generation();
+  if (!hook.quick(translator.hook_context_, hook.argument, exit.target)) return 0;
+  translator.hooked_at_ = translator.executed_;
   translator.hooked_pc_ = exit.target;
+  if (!translator.in_quick_hook()) return translator.after_hook(exit, generation);
   return reinterpret_cast<uint64_t>(translator.cache_.at(exit.resume));
+}
+
+void Translator::leave_quick_hook() {
+  if (!in_quick_hook()) return;
+  cache_.glue().to_host();
+  asm volatile("rdgsbase %0" : "=r"(state_.registers.gs_base));
 }
 
 uint64_t Translator::quick_step(const Exit& exit) {

@@ -13,6 +13,9 @@ namespace rdb::engine {
 
 inline constexpr size_t kIndirectSlots = 65536;
 
+inline constexpr uint32_t kInQuickCall = 1; // at most a few calls deep
+inline constexpr uint32_t kInQuickHook = 2; // debug code, which may need all of the stack
+
 struct State {
   // Touched by nearly every block: one cache line.
   alignas(64) int64_t budget = 0; // instructions left; negative ends the run
@@ -29,9 +32,9 @@ struct State {
   // go on in translated code, or 0.
   uint64_t (*quick_entry)(void*) = nullptr;
   void* quick_context = nullptr;
-  uint32_t in_quick_call = 0; // host code runs, but with the guest's FS base and vectors
+  uint32_t in_quick_call = 0; // host code runs, but with the guest's FS base and vectors: kInQuickCall ...
   // At a hook: this is called with the guest's whole state saved and returns like quick_entry. The other is
-  // asked first at some, like quick_entry.
+  // called first at some, like quick_entry.
   uint64_t (*hook_entry)(void*) = nullptr;
   uint64_t (*quick_hook_entry)(void*) = nullptr;
 

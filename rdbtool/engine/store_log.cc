@@ -5,6 +5,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/engine/block.h"
+#include "rdbtool/engine/odd_operand.h"
 #include "rdbtool/engine/operand.h"
 #include "rdbtool/engine/state.h"
 #include "rdbtool/engine/translator.h"
@@ -87,7 +88,8 @@ StoreForm store_form(const Instruction& instruction) {
     // A short displacement of EVEX is scaled.
     bool scaled = zydis.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX && zydis.raw.modrm.mod == 1;
     bool plain = !scaled && operand.mem.type == ZYDIS_MEMOP_TYPE_MEM && size > 0 && size <= kLargestStore;
-    if (second || !plain || is_masked(zydis)) return {StoreForm::Kind::host, 0};
+    bool elsewhere = finds_by_bit_number(zydis, operands) || pops_by_rsp(zydis, operands);
+    if (second || !plain || elsewhere || is_masked(zydis)) return {StoreForm::Kind::host, 0};
     if (operand.visibility == ZYDIS_OPERAND_VISIBILITY_EXPLICIT && instruction.modrm_offset != 0)
       form = {StoreForm::Kind::operand, size};
     else if (zydis.meta.category == ZYDIS_CATEGORY_PUSH || zydis.meta.category == ZYDIS_CATEGORY_CALL)

@@ -39,6 +39,10 @@ Block& Translation::run() {
     step_ = &path_[static_cast<size_t>(index_)];
     instruction_ = &step_->instruction;
     last_ = index_ + 1 == static_cast<int>(path_.size());
+    if (is_hooked(*instruction_)) {
+      emit_hook();
+      asked_.clear(); // what is watched may be changed there
+    }
     if (watching()) check_accesses();
     if (index_ == charge_index_) charge_over_dead_flags();
     emit_instruction();
@@ -116,17 +120,8 @@ void Translation::emit_cold(const Cold& cold) {
   case Cold::Kind::guard_miss:
     guard_miss(cold);
     return;
-  case Cold::Kind::watch_one:
-    ask_about_one(cold);
-    return;
   case Cold::Kind::watch:
-    map_at(cold.pc, cold.owed, kSpillRcx);
-    emit_.load(RCX, &state_.spill_rcx);
-    ask(cold.place, *cold.compare, WatchFilter::kPageShift, cache_.watches().pages());
-    emit_.jmp_to_if_rcxz(cold.resume);
-    emit_.load(RCX, &state_.spill_rcx);
-    map_at(cold.pc, cold.owed, kSpillNone);
-    leave(exit_at(cold));
+    look_closely(cold);
     return;
   }
 }
@@ -146,8 +141,8 @@ Exit Translation::exit_here(ExitKind kind) const {
 void Translation::emit_hook() {
   map();
   const HookUse& use = hooks_.at(instruction_->pc);
-  Exit& exit =
-      leave_by(use.direct.quick ? cache_.glue().quick_hook : cache_.glue().hook, exit_here(ExitKind::hook));
+  Exit& exit = leave_by(use.direct.quick != nullptr ? cache_.glue().quick_hook : cache_.glue().hook,
+                        exit_here(ExitKind::hook));
   if (use.direct.function != nullptr) exit.hook = &use;
   exit.resume = cache_.offset_of(emit_.here());
   map();
@@ -166,7 +161,6 @@ void Translation::log_store() {
 }
 
 void Translation::emit_instruction() {
-  if (is_hooked(*instruction_)) emit_hook();
   if (state_.log_cursor != 0 && flavour_ != Flavour::step) log_store();
   if (closed_) return;
   switch (instruction_->kind) {

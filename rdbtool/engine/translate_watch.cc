@@ -40,25 +40,34 @@ void Translation::check_access(const AccessPlan::Place& place) {
   map();
   emit_.store(&state_.spill_rcx, RCX);
   map(kSpillRcx);
-  ask(place, *instruction_, WatchFilter::kLineShift, cache_.watches().lines());
+  ask(place, *instruction_, 0, WatchFilter::kLineShift, cache_.watches().lines());
   uint8_t* none = emit_.jrcxz();
   Patch maybe = emit_.jmp();
   emit_.land(none);
-  // What is found through the stack or frame pointer has many neighbours.
-  bool one = place.kind == AccessPlan::Place::Kind::operand && place.size <= WatchFilter::kGranule &&
-             (place.indexed || !place.has_base || (place.base != RSP && place.base != RBP));
-  later({one ? Cold::Kind::watch_one : Cold::Kind::watch, ExitKind::watch, maybe, emit_.here(),
-         instruction_->pc, owed_before(), instruction_, 0, place});
+  asked_.push_back({place, buffers_->cold.size()});
+  Cold cold{Cold::Kind::watch, ExitKind::watch, maybe, emit_.here(), instruction_->pc,
+            owed_before(),     instruction_,    0,     place};
+  cold.all_small = place.size <= WatchFilter::kGranule;
+  later(cold);
   emit_.load(RCX, &state_.spill_rcx);
   map();
-  if (!place.indexed && !one) asked_.push_back(place);
+}
+
+// By now it is known which neighbours the question was asked for.
+void Translation::look_closely(const Cold& cold) {
+  map_at(cold.pc, cold.owed, kSpillRcx);
+  if (!cold.all_small)
+    ask_about_page(cold);
+  else if (!cold.alone || cold.place.kind != AccessPlan::Place::Kind::operand)
+    ask_about_many(cold);
+  else
+    ask_about_one(cold);
 }
 
 // The page would say nothing new: its eight bytes, then the host, which goes on from here as a rule.
 void Translation::ask_about_one(const Cold& cold) {
-  map_at(cold.pc, cold.owed, kSpillRcx);
   emit_.load(RCX, &state_.spill_rcx);
-  ask(cold.place, *cold.compare, WatchFilter::kGranuleShift, cache_.watches().granules());
+  ask(cold.place, *cold.compare, 0, WatchFilter::kGranuleShift, cache_.watches().granules());
   emit_.jmp_to_if_rcxz(cold.resume);
   emit_.load(RCX, &state_.spill_rcx);
   RDB_CHECK(emit_.address_of_operand(RCX, *cold.compare));
@@ -72,9 +81,36 @@ void Translation::ask_about_one(const Cold& cold) {
   leave(exit);
 }
 
-// rcx becomes zero if there is nothing watched near the place; its own value is in its slot.
-void Translation::ask(const AccessPlan::Place& place, const Instruction& instruction, uint8_t shift,
-                      uint32_t table) {
+// The same for each eight bytes in which one of several accesses may begin; the host looks at each.
+void Translation::ask_about_many(const Cold& cold) {
+  std::vector<Patch> maybe;
+  for (int64_t at = cold.low;; at = std::min<int64_t>(at + WatchFilter::kGranule, cold.high)) {
+    emit_.load(RCX, &state_.spill_rcx);
+    ask(cold.place, *cold.compare, at, WatchFilter::kGranuleShift, cache_.watches().granules());
+    uint8_t* none = emit_.jrcxz();
+    maybe.push_back(emit_.jmp());
+    emit_.land(none);
+    if (at == cold.high) break;
+  }
+  emit_.jmp_to(cold.resume);
+  for (Patch& branch : maybe)
+    branch.to(emit_.here());
+  emit_.load(RCX, &state_.spill_rcx);
+  map_at(cold.pc, cold.owed, kSpillNone);
+  leave(exit_at(cold));
+}
+
+void Translation::ask_about_page(const Cold& cold) {
+  emit_.load(RCX, &state_.spill_rcx);
+  ask(cold.place, *cold.compare, 0, WatchFilter::kPageShift, cache_.watches().pages());
+  emit_.jmp_to_if_rcxz(cold.resume);
+  emit_.load(RCX, &state_.spill_rcx);
+  map_at(cold.pc, cold.owed, kSpillNone);
+  leave(exit_at(cold));
+}
+
+void Translation::ask(const AccessPlan::Place& place, const Instruction& instruction, int64_t distance,
+                      uint8_t shift, uint32_t table) {
   auto offset = static_cast<int32_t>(place.offset);
   if (place.kind == AccessPlan::Place::Kind::operand) {
     RDB_CHECK(emit_.address_of_operand(RCX, instruction));
@@ -84,29 +120,48 @@ void Translation::ask(const AccessPlan::Place& place, const Instruction& instruc
   } else {
     emit_.lea_rcx(place.base, offset);
   }
+  if (distance != 0) emit_.lea_offset(RCX, static_cast<int32_t>(distance));
   emit_.ask_table_rcx(shift, table);
 }
 
-// An earlier question in this path has answered for this place too.
-bool Translation::asked(const AccessPlan::Place& place) const {
-  if (place.indexed) return false;
-  return std::any_of(asked_.begin(), asked_.end(), [&](const AccessPlan::Place& other) {
-    bool same_base =
+// Places differ by a constant if they are found through the same registers.
+bool Translation::asked(const AccessPlan::Place& place) {
+  for (Asked& known : asked_) {
+    const AccessPlan::Place& other = known.place;
+    bool same_way =
         place.has_base == other.has_base && (!place.has_base || place.base == other.base) &&
+        place.indexed == other.indexed &&
+        (!place.indexed || (place.index == other.index && place.scale == other.scale)) &&
         (place.kind == AccessPlan::Place::Kind::tls) == (other.kind == AccessPlan::Place::Kind::tls);
-    return same_base && std::abs(place.offset - other.offset) + place.size <= WatchFilter::kReach;
-  });
+    int64_t distance = place.offset - other.offset;
+    if (!same_way || std::abs(distance) + place.size > WatchFilter::kReach) continue;
+    Cold& cold = buffers_->cold[known.cold];
+    cold.alone = false;
+    cold.low = std::min(cold.low, distance);
+    cold.high = std::max(cold.high, distance);
+    cold.all_small = cold.all_small && place.size <= WatchFilter::kGranule;
+    return true;
+  }
+  return false;
 }
 
 // What the current instruction does to the registers that were asked about.
 void Translation::forget(const AccessPlan& plan) {
-  if (plan.rsp_moves)
-    for (AccessPlan::Place& place : asked_)
-      if (place.base == RSP && place.has_base) place.offset -= plan.rsp_change;
-  std::erase_if(asked_, [&](const AccessPlan::Place& place) {
+  int moved = plan.rsp_moves ? static_cast<int>(RSP) : plan.moved;
+  int64_t change = plan.rsp_moves ? plan.rsp_change : plan.change;
+  std::erase_if(asked_, [&](Asked& known) {
+    AccessPlan::Place& place = known.place;
     if (place.kind == AccessPlan::Place::Kind::tls && plan.written & AccessPlan::kFsBase) return true;
-    if (!place.has_base || (place.base == RSP && plan.rsp_moves)) return false;
-    return (plan.written >> place.base & 1) != 0;
+    auto is_lost = [&](Gpr reg, int64_t scale) {
+      if ((plan.written >> reg & 1) == 0) return false;
+      if (reg != moved) return true;
+      place.offset -= change * scale;
+      return false;
+    };
+    if ((place.has_base && is_lost(place.base, 1)) || (place.indexed && is_lost(place.index, place.scale)))
+      return true;
+    // Out of reach for good: loops go one way.
+    return std::abs(place.offset) > INT32_MAX / 2;
   });
 }
 

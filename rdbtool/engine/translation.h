@@ -20,8 +20,7 @@ struct Cold {
     settle,        // charges first, then goes to another block
     compare_again, // the budget is used up while settling: the flags come from `compare`
     guard_miss,
-    watch,     // looks more closely at an access and its neighbours
-    watch_one, // looks more closely at a single access
+    watch, // looks more closely at an access and its neighbours
   } kind;
   ExitKind exit = ExitKind::direct;
   Patch field;               // the branch that comes here
@@ -31,6 +30,9 @@ struct Cold {
   const Instruction* compare = nullptr; // done again after settling
   uint64_t expected = 0;                // guard_miss
   AccessPlan::Place place = {};         // watch, with the instruction in `compare`
+  int64_t low = 0, high = 0;            // the first and last of its neighbours, from its address on
+  bool all_small = false;               // they have at most eight bytes each
+  bool alone = true;                    // there are none
   Patch other_field = {};               // a second branch that comes here
 };
 
@@ -115,11 +117,17 @@ private:
   // Before the current instruction: leaves if it may touch a watched range.
   void check_accesses();
   void check_access(const AccessPlan::Place& place);
-  // rcx becomes zero if there is nothing watched near the place; its own value is in its slot.
+  // What is done where the line of a place may be watched.
+  void look_closely(const Cold& cold);
   void ask_about_one(const Cold& cold);
-  void ask(const AccessPlan::Place& place, const Instruction& instruction, uint8_t shift, uint32_t table);
+  void ask_about_many(const Cold& cold);
+  void ask_about_page(const Cold& cold);
+  // rcx becomes zero if there is nothing watched near the place; its own value is in its slot. `distance` is
+  // added to the place's address.
+  void ask(const AccessPlan::Place& place, const Instruction& instruction, int64_t distance, uint8_t shift,
+           uint32_t table);
   // An earlier question in this path has answered for this place too.
-  bool asked(const AccessPlan::Place& place) const;
+  bool asked(const AccessPlan::Place& place);
   // What the current instruction does to the registers that were asked about.
   void forget(const AccessPlan& plan);
   void emit_instruction();
@@ -173,7 +181,12 @@ private:
   bool closed_ = false; // the main path has ended
   Charge charge_;
   Buffers* buffers_ = nullptr;
-  std::vector<AccessPlan::Place> asked_; // the answers that are still good
+  // The answers that are still good. `cold` is what is done if the answer is not simply no.
+  struct Asked {
+    AccessPlan::Place place;
+    size_t cold;
+  };
+  std::vector<Asked> asked_;
 };
 
 } // namespace rdb::engine

@@ -242,39 +242,57 @@ uint64_t Translator::hook_entry(void* self) {
   return static_cast<Translator*>(self)->call_hook();
 }
 
+void Translator::call_hook_of(const DirectHook& direct, uint64_t pc) {
+  if (direct.function != nullptr)
+    direct.function(hook_context_, direct.argument, pc);
+  else
+    hook_(hook_context_, pc);
+}
+
 // Translated code has come to a hook, and the guest's state is saved. Where to go on; 0 to leave the code.
 uint64_t Translator::call_hook() {
-  Registers& regs = state_.registers;
   const Exit& exit = cache_.exit(state_.exit_number);
-  // The budget in memory stays as it is: what is counted so far is taken from where it began.
-  int64_t budget = without_bias(state_.budget);
-  executed_ += static_cast<uint64_t>(budget_set_ - budget + exit.owed);
-  budget_set_ = budget - exit.owed;
-  regs.rip = exit.target;
+  count_to_hook(exit);
   if (hooked_at_ != executed_ || hooked_pc_ != exit.target) {
     hooked_at_ = executed_;
     hooked_pc_ = exit.target;
-    asm volatile("rdgsbase %0" : "=r"(regs.gs_base));
+    asm volatile("rdgsbase %0" : "=r"(state_.registers.gs_base));
     ++statistics_.host_entries;
     uint64_t generation = cache_.generation();
     try {
-      if (exit.hook != nullptr)
-        exit.hook->direct.function(hook_context_, exit.hook->direct.argument, exit.target);
-      else
-        hook_(hook_context_, exit.target);
+      call_hook_of(exit.hook != nullptr ? exit.hook->direct : DirectHook{}, exit.target);
     } catch (...) {
       // It cannot pass translated code: the host goes on with it.
       hook_failure_ = std::current_exception();
     }
-    // The code from here on may be another now: flushed with its exits, or dead.
-    if (hook_failure_ || cache_.generation() != generation || exit.block->dead || run_shortened_) {
-      run_shortened_ = false;
-      left_at_hook_ = true;
-      state_.exit_number = kExitHooked;
-      return 0;
-    }
+    return after_hook(exit, generation);
   }
   return reinterpret_cast<uint64_t>(cache_.at(exit.resume));
+}
+
+// The code behind the hook may be another now: flushed with its exits, or dead.
+uint64_t Translator::after_hook(const Exit& exit, uint64_t generation) {
+  if (!hook_failure_ && cache_.generation() == generation && !exit.block->dead && !run_shortened_)
+    return reinterpret_cast<uint64_t>(cache_.at(exit.resume));
+  run_shortened_ = false;
+  left_at_hook_ = true;
+  state_.exit_number = kExitHooked;
+  return 0;
+}
+
+// Before the access of a single step is looked at: its hook comes first, as it does in longer code. False: it
+// has changed the code, the run or what is watched.
+bool Translator::hook_step(uint64_t pc) {
+  auto found = hooks_.find(pc);
+  if (found == hooks_.end() || (hooked_at_ == executed_ && hooked_pc_ == pc)) return true;
+  hooked_at_ = executed_;
+  hooked_pc_ = pc;
+  uint64_t generation = cache_.generation();
+  call_hook_of(found->second.direct, pc);
+  if (cache_.generation() == generation && !run_shortened_) return true;
+  run_shortened_ = false;
+  left_at_hook_ = true;
+  return false;
 }
 
 // Code that comes back to the host at its end: one instruction, or straight code of at most `most`.
@@ -328,6 +346,7 @@ Block& Translator::make(Flavour flavour, std::span<const PathStep> path, PathEnd
 
 Translator::Next Translator::step(Stop& stop, uint64_t most) {
   uint64_t pc = state_.registers.rip;
+  if (!watches_.empty() && !hook_step(pc)) return Next::go_on;
   cache_.make_room();
   Block* block = private_block(pc, most);
   if (block == nullptr) return no_code(stop);

@@ -64,13 +64,14 @@ public:
   // Each remove takes one add away: several users may want the same address.
   void add_hook(GuestAddr address, const DirectHook& direct = {});
   void remove_hook(GuestAddr address);
-  // Is asked first where DirectHook says so; true if the hook need not be called this time. Runs like
-  // QuickCall, and finds the general registers only.
-  struct QuickHook {
-    bool (*function)(void* context, uint64_t pc, const Registers& registers) = nullptr;
-    void* context = nullptr;
-  };
-  void set_quick_hook(QuickHook quick) { quick_hook_ = quick; }
+  // DirectHook::quick runs, and has not left the guest's FS base and vector registers.
+  bool in_quick_hook() const { return state_.in_quick_call == kInQuickHook; }
+  // It needs the host's, or something else that only DirectHook::function may do.
+  void leave_quick_hook();
+  // The same from a handler, which has the host's FS base already, and whose context has the vectors.
+  void leave_quick_hook(void* ucontext);
+  // What it calls then must not throw, but may say so.
+  void fail_hook(std::exception_ptr failure) { hook_failure_ = std::move(failure); }
 
   // From a hook: run() stops as if it had been given the limit that ends at this count, at the latest.
   void end_run_at(uint64_t executed) {
@@ -92,11 +93,9 @@ public:
   void set_store_log(std::span<StoreLogEntry> log);
   StoreLogEntry* store_log_end() const; // behind the last entry
 
-  // The low halves of the first vector registers, as calls pass them.
-  void read_low_vectors(uint8_t (*to)[16], size_t count) const;
-  // One of them whole: 32 bytes, of which those that the CPU does not have are zero.
+  // A vector register whole: 32 bytes, of which those that the CPU does not have are zero.
   void read_vector(size_t index, std::byte* to) const;
-  void write_low_vectors(const uint8_t (*from)[16], size_t count);
+  void write_vector(size_t index, const std::byte* from);
 
   // False: no code that may use x87 or MMX was executed yet. Then the guest's x87 state is the initial one,
   // and what the CPU holds is nobody's: the host need not keep it.
@@ -148,6 +147,12 @@ private:
   static uint64_t hook_entry(void* translator);
   static uint64_t quick_hook_entry(void* translator);
   uint64_t call_hook();
+  void call_hook_of(const DirectHook& direct, uint64_t pc);
+  bool hook_step(uint64_t pc);
+  void count_to_hook(const Exit& exit);
+  uint64_t after_hook(const Exit& exit, uint64_t generation);
+  void put_x87(std::span<const std::byte> image, uint64_t used);
+  void put_vectors(std::span<const std::byte> image, uint64_t used);
   void enter(uint8_t* place, int64_t budget, int64_t already_charged);
 
   GuestMemory& memory_;
@@ -177,7 +182,6 @@ private:
   HookSet hooks_;
   Hook hook_ = nullptr;
   void* hook_context_ = nullptr;
-  QuickHook quick_hook_;
   uint64_t hooked_at_ = UINT64_MAX; // the count at which it was last called
   uint64_t hooked_pc_ = 0;
   std::exception_ptr hook_failure_; // what it has thrown

@@ -23,12 +23,15 @@ void Translator::forget_unwatched_code() {
   watches_.forget_answers();
 }
 
+// A hook from which this is done is left as if it had shortened the run: the instruction behind it, and those
+// about which the code has asked already, are looked at anew.
 void Translator::add_watch(GuestAddr address, uint64_t size, bool reads, bool writes) {
   if (size == 0) return;
   WatchFilter::Watch watch{address.value, address.value + size, reads, writes};
   // Code that is there asks about every address that it computes, if anything was watched when it was made.
   if (watches_.empty() || watches_.relied_on(watch)) forget_unwatched_code();
   watches_.add(watch);
+  run_shortened_ = true;
 }
 
 void Translator::clear_watches() {
@@ -46,6 +49,7 @@ void Translator::set_watches(std::span<const WatchFilter::Watch> watches, bool t
   watches_.set_trapped(trapped);
   for (const WatchFilter::Watch& watch : watches)
     watches_.add(watch);
+  run_shortened_ = true;
 }
 
 // The trap comes behind the write, in the middle of whatever follows it in the cache. All that may follow

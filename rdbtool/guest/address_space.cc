@@ -378,6 +378,9 @@ int64_t AddressSpace::madvise(uint64_t address, uint64_t length, int advice) {
   if (length != 0 && !in_guest_range(page_down(address), page_up(address + length))) return -ENOMEM;
   int64_t result =
       raw_syscall(SYS_madvise, static_cast<int64_t>(address), static_cast<int64_t>(length), advice);
+  // The kernel would take the pages when it likes. The program must expect that it is now.
+  if (result == 0 && advice == MADV_FREE)
+    raw_syscall(SYS_madvise, static_cast<int64_t>(address), static_cast<int64_t>(length), MADV_DONTNEED);
   if (result == 0 && (advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE))
     stale(page_down(address), page_up(address + length));
   return result;

@@ -34,7 +34,7 @@ struct Mapping {
 struct PlainRange {
   uint64_t begin = 0;
   uint64_t end = 0;
-  bool holds(uint64_t address, uint64_t size) const {
+  [[gnu::always_inline]] bool holds(uint64_t address, uint64_t size) const {
     return address >= begin && address < end && size <= end - address;
   }
 };
@@ -96,12 +96,14 @@ public:
 
   // Whether all of it lies in one plain range.
   bool is_plain(uint64_t address, uint64_t size) {
+    return is_known_plain(address, size) || find_plain(address, size);
+  }
+  // In one of those that were asked for last. Also for code that must not call any other.
+  [[gnu::always_inline]] bool is_known_plain(uint64_t address, uint64_t size) const {
     for (const PlainRange& range : plain_)
       if (range.holds(address, size)) return true;
-    return find_plain(address, size);
+    return false;
   }
-  // The ranges that were asked for last.
-  const std::array<PlainRange, 4>& plain_ranges() const { return plain_; }
 
   const Mapping* find(uint64_t address) const;
   const std::map<uint64_t, Mapping>& mappings() const { return mappings_; }

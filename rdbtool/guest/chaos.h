@@ -3,7 +3,9 @@
 // seed. Races hide in two ways: in windows of a few instructions that another thread must fall into (short
 // turns, after which a thread often rests for a while, find those), and behind thousands of instructions that
 // one thread must do before another does its next few (fixed priorities, which change at a few random places,
-// find those). A seed picks the way. Turns may last a little longer, up to a place where a switch can matter.
+// find those). Some hide in code that runs once, beside much that runs often: for these a few instructions
+// that touch memory are chosen by their addresses, and who comes to one of them rests. A seed picks the way.
+// Turns may last a little longer, up to a place where a switch can matter.
 #pragma once
 
 #include "rdbtool/guest/thread.h"
@@ -11,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <vector>
 
 namespace rdb::guest {
@@ -29,6 +32,8 @@ public:
   uint64_t turn_length(uint64_t now);
   // How many instructions longer a turn may last, in search of a better place to end.
   uint64_t search_length();
+  // Whether a turn shall end at the instruction at this address, which touches memory that others may see.
+  bool ends_turn_at(uint64_t address);
   // The thread's turn is over by its length, and these wait for theirs.
   void turn_over(const Thread& thread, const std::deque<Thread*>& ready, uint64_t now);
   // `thread` may run from now on: whether it shall come before the running one at once.
@@ -37,7 +42,7 @@ public:
   size_t choose(const std::deque<Thread*>& ready, uint64_t now);
 
 private:
-  enum class Manner : uint8_t { rests, priorities };
+  enum class Manner : uint8_t { rests, priorities, places };
 
   // What a thread has been dealt.
   struct Lot {
@@ -55,6 +60,9 @@ private:
   uint64_t turns_per_rest_;
   uint64_t longest_rest_bits_;
   bool searches_;
+  uint64_t place_every_;                // addresses, of which one is a place
+  std::map<uint64_t, unsigned> visits_; // by address: rests there
+  bool at_place_ = false;               // the turn ends at one
   static constexpr uint64_t kFirstLowest = UINT64_MAX / 2;
   uint64_t lowest_priority_ = kFirstLowest;
   std::vector<Lot> lots_; // by Thread::order

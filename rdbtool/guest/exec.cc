@@ -171,6 +171,7 @@ int64_t Process::sys_execve(const SystemCall& call) {
   block_asynchronous();
   if (current().pending) return kNotStarted;
   affinity_.unpin(current().id);
+  release_shared_locks();
   if (vfork_parent_) vfork_parent_->hand_back(space());
   outside_.before_exec(*this, call, handover);
   int64_t result = exec_rdb(handover);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/guest/futex.h"
 
+#include "rdbtool/base/error.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -307,6 +309,9 @@ FutexOutcome Futexes::futex_waitv(Thread& self, const SyscallArgs& args) {
     outcome.clock = static_cast<clockid_t>(args[4]);
     if (outcome.clock != CLOCK_MONOTONIC && outcome.clock != CLOCK_REALTIME) return done(-EINVAL);
   }
+  for (const WaitvEntry& entry : entries)
+    if (!(entry.flags & FUTEX_PRIVATE_FLAG) && host_.is_shared(GuestAddr(entry.address)))
+      limit("futex_waitv on memory that is mapped shared (at {:#x})", entry.address);
   for (size_t i = 0; i < count; ++i) {
     FutexOutcome one =
         wait(self, GuestAddr(entries[i].address), static_cast<uint32_t>(entries[i].value),
@@ -326,31 +331,40 @@ bool Futexes::robust_entry(const Thread& thread, GuestAddr address, bool inherit
   if (inherits && pass_on(address, true)) return true;
   if (!host_.write_word(address, (word & FUTEX_WAITERS) | FUTEX_OWNER_DIED)) return false;
   if (!inherits && word & FUTEX_WAITERS) wake(address, 1, FUTEX_BITSET_MATCH_ANY);
+  // Another process may have begun to wait since the word was read.
+  if (!inherits && host_.is_shared(address)) host_.wake_in_kernel(address);
   return true;
 }
 
-void Futexes::release_held(const Thread& thread) {
+void Futexes::walk_robust_list(const Thread& thread, const EndOfLock& end) {
   struct {
     uint64_t first;
     int64_t offset;
     uint64_t in_progress;
   } head;
-  if (thread.robust_list.value != 0 && host_.read_memory(thread.robust_list, &head, sizeof head)) {
-    uint64_t entry = head.first;
-    for (size_t i = 0; i < kMostRobust && (entry & ~1ull) != thread.robust_list.value; ++i) {
-      uint64_t next;
-      bool readable = host_.read_memory(GuestAddr(entry & ~1ull), &next, 8);
-      // The lock that is just being taken or given up comes last.
-      if (entry != head.in_progress &&
-          !robust_entry(thread, GuestAddr((entry & ~1ull) + static_cast<uint64_t>(head.offset)), entry & 1))
-        break;
-      if (!readable) break;
-      entry = next;
-    }
-    if (head.in_progress != 0)
-      robust_entry(thread, GuestAddr((head.in_progress & ~1ull) + static_cast<uint64_t>(head.offset)),
-                   head.in_progress & 1);
+  if (thread.robust_list.value == 0 || !host_.read_memory(thread.robust_list, &head, sizeof head)) return;
+  auto word = [&](uint64_t entry) { return GuestAddr((entry & ~1ull) + static_cast<uint64_t>(head.offset)); };
+  uint64_t entry = head.first;
+  for (size_t i = 0; i < kMostRobust && (entry & ~1ull) != thread.robust_list.value; ++i) {
+    uint64_t next;
+    bool readable = host_.read_memory(GuestAddr(entry & ~1ull), &next, 8);
+    // The lock that is just being taken or given up comes last.
+    if (entry != head.in_progress && !end(word(entry), entry & 1)) break;
+    if (!readable) break;
+    entry = next;
   }
+  if (head.in_progress != 0) end(word(head.in_progress), head.in_progress & 1);
+}
+
+void Futexes::release_shared(const Thread& thread) {
+  walk_robust_list(thread, [&](GuestAddr word, bool inherits) {
+    return !host_.is_shared(word) || robust_entry(thread, word, inherits);
+  });
+}
+
+void Futexes::release_held(const Thread& thread) {
+  walk_robust_list(thread,
+                   [&](GuestAddr word, bool inherits) { return robust_entry(thread, word, inherits); });
   // Locks with inheritance know their owner without any list.
   std::vector<GuestAddr> held;
   for (const auto& [address, queue] : queues_) {

@@ -23,6 +23,9 @@ public:
   virtual bool has_thread(ThreadId id) = 0;
   // The thread's wait is over.
   virtual void wake(Thread& thread, int64_t result) = 0;
+  // Whether other processes may see the word, and wait for it in the kernel.
+  virtual bool is_shared(GuestAddr /*word*/) { return false; }
+  virtual void wake_in_kernel(GuestAddr /*word*/) {}
   // Which of several waiters comes first; 0 is the one that waits longest.
   virtual size_t choose_waiter(size_t /*count*/) { return 0; }
 };
@@ -45,6 +48,8 @@ public:
   int64_t wake(GuestAddr address, uint64_t count, uint32_t bitset);
   // Marks the locks that a thread holds at its end, and passes them on.
   void release_held(const Thread& thread);
+  // When the process ends: those of its robust list that other processes see.
+  void release_shared(const Thread& thread);
   // In the child of a fork, nobody waits.
   void clear() { queues_.clear(); }
 
@@ -67,6 +72,8 @@ private:
   int64_t wake_op(const SyscallArgs& args);
   // Gives the lock at `address` to the next waiter; `died`: its owner has ended. False if nobody waits.
   bool pass_on(GuestAddr address, bool died);
+  using EndOfLock = std::function<bool(GuestAddr word, bool inherits)>; // false ends the walk
+  void walk_robust_list(const Thread& thread, const EndOfLock& end);
   bool robust_entry(const Thread& thread, GuestAddr address, bool inherits);
   std::optional<Waiter> take(GuestAddr address, uint32_t bitset, bool inherits);
   size_t waiting(GuestAddr address) const;

@@ -79,6 +79,7 @@ rdb_sigreturn:
 // host code meanwhile, on a stack of its own.
 inline bool in_quick_call(uint64_t sp) {
   constexpr uint64_t kDeepest = 256 * 1024;
+  if (g_state->in_quick_call == engine::kInQuickHook) return true; // a replay has no other threads
   return g_state->in_quick_call != 0 && g_state->host_rsp - sp < kDeepest;
 }
 

@@ -125,8 +125,14 @@ Process::Next Process::handle(const engine::Stop& stop) {
   case engine::StopReason::fault: {
     engine::Stop after;
     if (write_to_code(stop.fault, after)) return handle(after);
-    if (outside_.reach(*this, stop.fault)) return Next::go_on;
-    return give(signal_of(stop.fault));
+    if (!outside_.reach(*this, stop.fault)) return give(signal_of(stop.fault));
+    // One that repeats, or gathers, may have done a part, and replay does it as a whole: no signal comes and
+    // no other thread runs before it is done.
+    do
+      after = engine().run(1);
+    while (after.reason == engine::StopReason::interrupted ||
+           (after.reason == engine::StopReason::fault && outside_.reach(*this, after.fault)));
+    return handle(after);
   }
   case engine::StopReason::limit:
   case engine::StopReason::interrupted:
@@ -243,6 +249,8 @@ int64_t Process::dispatch(SystemCall call, Next& next) {
     if (std::optional<Answer> answer = seccomp_.answer(*this, call))
       return outside_.answered(*this, call, *answer);
     if (std::optional<int64_t> own = internal_call(call)) {
+      // Requests that nobody knows are tried by some C libraries at every start.
+      if (shape.call_class == CallClass::Refused && shape.variant != nullptr) tell_refused(shape, a);
       result = *own;
     } else if (shape.call_class == CallClass::Memory) {
       result = memory_call(call);

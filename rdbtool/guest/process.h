@@ -97,6 +97,8 @@ public:
   // The current thread's turn is over.
   virtual void turn_ended(Process&) {}
   virtual void ended(Process&, const Ending&) {}
+  // It cannot go on; `why` is what the user reads.
+  virtual void failed(Process&, const std::string& /*why*/) {}
   // Calls that can be done without leaving guest code, unseen by call().
   virtual engine::QuickCall quick_call(Process& process);
   // Around a fork, the latter in both processes; the call's result is told by answered().
@@ -119,7 +121,7 @@ public:
   const ProcessOptions& process_options() const { return process_options_; }
   uint64_t initial_brk() const { return initial_brk_; }
   // Asks the kernel, for the current thread. kNotStarted if a signal must be delivered first.
-  enum class Baton : uint8_t { as_needed, kept };
+  enum class Baton : uint8_t { as_needed, kept, given };
   int64_t kernel_call(const CallShape& shape, const SyscallArgs& arguments, Baton baton = Baton::as_needed);
   // Whether the baton stays here during the call.
   bool keeps_baton(const CallShape& shape, const SyscallArgs& arguments) const;
@@ -164,6 +166,7 @@ private:
   bool searches_on();
   void end_process(const Ending& ending);
   [[noreturn]] void end_orphan();
+  void fail();
   Next end_thread(const SystemCall& call);
   int64_t start_thread(const SystemCall& call);
   int64_t futex_call(const SystemCall& call, const CallShape& shape);
@@ -188,6 +191,9 @@ private:
   bool write_word(GuestAddr to, uint32_t value) override;
   bool has_thread(ThreadId id) override { return find_thread(id) != nullptr; }
   void wake(Thread& thread, int64_t result) override;
+  bool is_shared(GuestAddr word) override;
+  void wake_in_kernel(GuestAddr word) override;
+  void release_shared_locks();
   size_t choose_waiter(size_t count) override { return scheduler_.choose(count); }
 
   int64_t sys_clone(const SystemCall& call);

@@ -52,6 +52,7 @@ bool Process::searches_on() {
   if (search_left_ == 0) return false;
   --search_left_;
   if (!touches_shared_memory(registers(), space())) return true;
+  if (!scheduler_.ends_turn_at(registers().rip)) return true;
   // Before the access, or after.
   search_left_ = 0;
   return scheduler_.choose(2) == 1;
@@ -71,6 +72,19 @@ void Process::yield() {
   begin_turn(self);
 }
 
+// In a catch block: what was thrown ends the process, and whoever runs it gets it.
+void Process::fail() {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    outside_.failed(*this, failure_text(error));
+  } catch (...) {
+    // Not for the user: the host's own way out.
+  }
+  if (!failure_) failure_ = std::current_exception();
+  end_process({Ending::Kind::stopped, 0});
+}
+
 // The first thread of the process: returns when the process has ended.
 void Process::run_thread(Thread& self) {
   self_ = &self;
@@ -85,8 +99,7 @@ void Process::run_thread(Thread& self) {
   } catch (const ProcessOver&) {
     // Another thread has ended the process.
   } catch (...) {
-    if (!failure_) failure_ = std::current_exception();
-    end_process({Ending::Kind::stopped, 0});
+    fail();
   }
   while (in_one_thread() && over_.load() == 0)
     scheduler_.leave();
@@ -104,8 +117,7 @@ void Process::body_of_fiber(Thread& self) {
     begin_turn(self);
     run_turns(self);
   } catch (...) {
-    failure_ = std::current_exception();
-    end_process({Ending::Kind::stopped, 0});
+    fail();
   }
   if (over_.load() == 0) scheduler_.leave();
   fibers_.switch_to_first();
@@ -123,8 +135,7 @@ void Process::body_of_os_thread(Thread& self) {
   } catch (const ProcessOver&) {
     return;
   } catch (...) {
-    failure_ = std::current_exception();
-    end_process({Ending::Kind::stopped, 0});
+    fail();
   }
   if (over_.load() != 0 && orphan_) end_orphan();
 }
@@ -173,8 +184,15 @@ Process::Next Process::run_turns(Thread& self) {
   return next;
 }
 
+// The process or its program ends: what its threads hold of locks that other processes wait for.
+void Process::release_shared_locks() {
+  for (const auto& [id, thread] : threads())
+    futexes_.release_shared(*thread);
+}
+
 void Process::end_process(const Ending& ending) {
   ending_ = ending;
+  if (ending.kind != Ending::Kind::stopped) release_shared_locks();
   if (vfork_parent_) vfork_parent_->hand_back(space());
   if (ending.kind != Ending::Kind::stopped) outside_.ended(*this, ending);
   scheduler_.end_process();
@@ -195,10 +213,8 @@ void Process::end_orphan() {
     status = kExitFailure;
     try {
       std::rethrow_exception(failure_);
-    } catch (const Limit& error) {
-      fmt::print(stderr, "rdb: not supported: {}\n", error.what());
     } catch (const std::exception& error) {
-      fmt::print(stderr, "rdb: internal error, please report it: {}\n", error.what());
+      fmt::print(stderr, "rdb: {}\n", failure_text(error));
     }
   } else if (ending_.kind == Ending::Kind::signalled) {
     rlimit no_core{0, 0};
@@ -278,6 +294,7 @@ void Process::after_fork_in_child() {
   Thread& self = current();
   affinity_.after_fork(self.id);
   held_.clear();
+  self.robust_list = {}; // the child has none until it says so
   keep_only_current(ThreadId(getpid()));
   scheduler_.reset(self);
   futexes_.clear();
@@ -315,7 +332,7 @@ int64_t Process::kernel_call(const CallShape& shape, const SyscallArgs& argument
   std::memcpy(raw, arguments.data(), sizeof raw);
   if (in_one_thread() && threads().size() > 1 && shape.blocking == Blocking::May)
     return call_in_one_thread(shape, arguments);
-  if (baton == Baton::kept || keeps_baton(shape, arguments))
+  if (baton == Baton::kept || (baton == Baton::as_needed && keeps_baton(shape, arguments)))
     return interruptible_syscall(&self.pending, shape.info->number, raw);
   leave_turn();
   int64_t result = interruptible_syscall(&self.pending, shape.info->number, raw);
@@ -329,8 +346,7 @@ int64_t Process::futex_call(const SystemCall& call, const CallShape& shape) {
   int64_t result;
   if (call.number == SYS_futex) {
     // Memory that other processes see is the kernel's affair.
-    const Mapping* mapping = a[1] & FUTEX_PRIVATE_FLAG ? nullptr : space().find(a[0]);
-    if (mapping != nullptr && mapping->flags & MAP_SHARED) return outside_.call(*this, call, shape);
+    if (!(a[1] & FUTEX_PRIVATE_FLAG) && is_shared(GuestAddr(a[0]))) return outside_.call(*this, call, shape);
     int command = static_cast<int>(a[1]) & FUTEX_CMD_MASK;
     FutexOutcome outcome = futexes_.futex(current(), a);
     result = outcome.waits ? wait_for(outcome, command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2)
@@ -375,6 +391,15 @@ bool Process::write_word(GuestAddr to, uint32_t value) {
   if (space().write(to, &value, 4) != 4) return false;
   outside_.wrote(*this, to, &value, 4);
   return true;
+}
+
+bool Process::is_shared(GuestAddr word) {
+  const Mapping* mapping = space().find(word.value);
+  return mapping != nullptr && mapping->flags & MAP_SHARED;
+}
+
+void Process::wake_in_kernel(GuestAddr word) {
+  raw_syscall(SYS_futex, static_cast<int64_t>(word.value), FUTEX_WAKE, 1);
 }
 
 void Process::wake(Thread& thread, int64_t result) {

@@ -42,6 +42,11 @@ uint64_t Scheduler::search_length() {
   return chaos_->search_length();
 }
 
+bool Scheduler::ends_turn_at(uint64_t address) {
+  std::lock_guard guard(mutex_);
+  return chaos_->ends_turn_at(address);
+}
+
 void Scheduler::begin_chaos() {
   std::lock_guard guard(mutex_);
   chaos_->begin();

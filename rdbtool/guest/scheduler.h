@@ -60,6 +60,7 @@ public:
   uint64_t turn_length();
   // In a chaotic run: how much longer it may be to end at a place where that matters.
   uint64_t search_length();
+  bool ends_turn_at(uint64_t address);
   void begin_chaos();
   // In a chaotic run someone who has become ready may come first at once.
   bool cut_short() const { return cut_short_.load(std::memory_order_relaxed); }

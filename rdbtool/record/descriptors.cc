@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/record/descriptors.h"
 
+#include "rdbtool/guest/host_descriptors.h"
+
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
@@ -63,6 +65,12 @@ bool is_write(int64_t number) {
   }
 }
 
+OwnCopy::OwnCopy(int guest_fd) : fd_(guest::duplicate_out_of_reach(guest_fd)) {}
+
+OwnCopy::~OwnCopy() {
+  if (fd_ >= 0) guest::close_own_descriptor(fd_);
+}
+
 Descriptors::Descriptors() {
   for (int fd : {1, 2}) {
     struct stat info;
@@ -89,6 +97,7 @@ Descriptors::Facts Descriptors::facts(int fd, const guest::AddressSpace& space) 
   struct stat info;
   if (fstat(fd, &info) != 0) return facts;
   facts.known = true;
+  facts.regular = S_ISREG(info.st_mode);
   facts.stream = stream_of(fd, info);
   // Asking again at each call would be too much for servers; nobody redirects output by way of these.
   bool server_file = S_ISSOCK(info.st_mode) || (info.st_mode & S_IFMT) == 0;
@@ -100,6 +109,16 @@ Descriptors::Facts Descriptors::facts(int fd, const guest::AddressSpace& space) 
     any_ = true;
   }
   return facts;
+}
+
+std::shared_ptr<const OwnCopy> Descriptors::copy(int fd) {
+  bool remember = fd >= 0 && static_cast<size_t>(fd) < kRemembered && !changing() &&
+                  remembered_[static_cast<size_t>(fd)].known;
+  if (!remember) return std::make_shared<const OwnCopy>(fd);
+  if (auto known = copies_.find(fd); known != copies_.end()) return known->second;
+  // The numbers that the guest does not see are few, and other things need some of them too.
+  if (copies_.size() == kMostCopies) copies_.clear();
+  return copies_[fd] = std::make_shared<const OwnCopy>(fd);
 }
 
 trace::OutputStream Descriptors::stream(int fd, int open) const {
@@ -118,6 +137,7 @@ void Descriptors::after_call(int64_t number) {
 
 void Descriptors::forget() {
   remembered_ = {};
+  copies_.clear();
   any_ = false;
 }
 

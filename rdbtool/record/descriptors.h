@@ -8,12 +8,27 @@
 #include "rdbtool/trace/input.h"
 
 #include <array>
+#include <map>
+#include <memory>
 #include <sys/stat.h>
 
 namespace rdb::record {
 
 // Whether the call takes bytes from memory and sends them to the descriptor in its first argument.
 bool is_write(int64_t number);
+
+// A descriptor of rdb's own for a file that the guest has open.
+class OwnCopy {
+public:
+  explicit OwnCopy(int guest_fd);
+  ~OwnCopy();
+  OwnCopy(const OwnCopy&) = delete;
+  OwnCopy& operator=(const OwnCopy&) = delete;
+  int fd() const { return fd_; } // -1: there was no room, or no such descriptor
+
+private:
+  int fd_;
+};
 
 class Descriptors {
 public:
@@ -23,10 +38,14 @@ public:
   struct Facts {
     bool known = false;
     bool mapped = false;       // a file of which some mapping exists
+    bool regular = false;      // a file whose calls are over at once
     bool may_be_moved = false; // programs that redirect their output let this number mean another file
     trace::OutputStream stream = trace::OutputStream::kNone;
   };
   Facts facts(int fd, const guest::AddressSpace& space);
+  // A copy that means the file which the number means now, whatever others make of the number. Kept for the
+  // next time as long as the answers are.
+  std::shared_ptr<const OwnCopy> copy(int fd);
   // The stream of the file that `open` stands for, which the guest knows as `fd`.
   trace::OutputStream stream(int fd, int open) const;
   // The files of the streams, numbered: both may be one.
@@ -48,7 +67,10 @@ public:
   // After a call: forgets everything unless all descriptors and mappings are sure to be what they were.
   void after_call(int64_t number);
   // In a forked child: calls of other threads are not there.
-  void forget_calls() { changing_ = 0; }
+  void forget_calls() {
+    changing_ = 0;
+    copies_.clear();
+  }
 
   static constexpr size_t kRemembered = 256;
   const std::array<Facts, kRemembered>& remembered() const { return remembered_; }
@@ -64,6 +86,8 @@ private:
   };
   Identity standard_[3];
   std::array<Facts, kRemembered> remembered_ = {};
+  static constexpr size_t kMostCopies = 8;
+  std::map<int, std::shared_ptr<const OwnCopy>> copies_;
   bool any_ = false;
   size_t changing_ = 0; // calls
 };

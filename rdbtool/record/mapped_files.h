@@ -25,6 +25,8 @@ public:
   std::vector<Piece> after(const guest::SystemCall& call, int64_t result, guest::AddressSpace& space) const;
 
   bool possible() const { return possible_; }
+  uint64_t device() const { return device_; } // of the file, if it is possible
+  uint64_t inode() const { return inode_; }
 
 private:
   struct Range {

@@ -4,6 +4,7 @@
 #include "rdbtool/guest/output_of_call.h"
 
 #include <climits>
+#include <cstring>
 #include <sys/syscall.h>
 #include <utility>
 
@@ -41,22 +42,17 @@ bool asks_for(guest::Process& process, const guest::SystemCall& call, Names name
   return total == size;
 }
 
-std::vector<uint8_t> read_output(guest::Process& process, const guest::SystemCall& call, uint64_t most) {
-  std::vector<uint8_t> bytes;
-  guest::show_output(process.space(), call, most, [&](const void* piece, size_t size) {
-    const auto* begin = static_cast<const uint8_t*>(piece);
-    bytes.insert(bytes.end(), begin, begin + size);
-  });
-  return bytes;
-}
-
 } // namespace
 
 void OutputBytes::take(guest::Process& process, const guest::SystemCall& call, SyscallArgs& arguments) {
   constexpr uint64_t kMost = 64u << 20;
   Names names = names_of(call);
   if (names == Names::others) return;
-  bytes_ = read_output(process, call, kMost);
+  bytes_.clear();
+  guest::show_output(process.space(), call, kMost, [&](const void* piece, size_t size) {
+    const auto* begin = static_cast<const uint8_t*>(piece);
+    bytes_.insert(bytes_.end(), begin, begin + size);
+  });
   // Where not all can be read, the kernel finds out how far.
   if (!asks_for(process, call, names, bytes_.size())) return;
   taken_ = true;
@@ -72,7 +68,15 @@ void OutputBytes::take(guest::Process& process, const guest::SystemCall& call, S
 bool OutputBytes::differ(guest::Process& process, const guest::SystemCall& call, int64_t result) {
   if (!std::exchange(taken_, false) || result <= 0) return false;
   bytes_.resize(static_cast<size_t>(result));
-  return read_output(process, call, static_cast<uint64_t>(result)) != bytes_;
+  // Even if no instruction was executed: another thread's call may have come back with bytes for this place.
+  size_t compared = 0;
+  bool same = true;
+  guest::show_output(process.space(), call, bytes_.size(), [&](const void* piece, size_t size) {
+    same =
+        same && size <= bytes_.size() - compared && std::memcmp(piece, bytes_.data() + compared, size) == 0;
+    compared += size;
+  });
+  return !same || compared != bytes_.size();
 }
 
 } // namespace rdb::record

@@ -2,14 +2,12 @@
 #include "rdbtool/record/output_order.h"
 
 #include "rdbtool/base/error.h"
-#include "rdbtool/guest/host_descriptors.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <utility>
 
 namespace rdb::record {
 namespace {
@@ -42,24 +40,27 @@ void OutputTarget::find(int fd, Descriptors& descriptors, const guest::Process& 
   Descriptors::Facts facts = descriptors.facts(fd, process.space());
   stream_ = facts.stream;
   if (process.threads().size() == 1) return;
+  // With a descriptor that is closed go all locks (fcntl) that the process has on a file: none for those.
+  bool may_have_locks = facts.regular && facts.stream == trace::OutputStream::kNone;
+  if (may_have_locks) return;
   if (descriptors.changing() || (!keeps_baton && facts.may_be_moved)) hold(descriptors);
 }
 
-void OutputTarget::hold(const Descriptors& descriptors) {
-  if (copy_ >= 0) return;
-  copy_ = guest::duplicate_out_of_reach(fd_);
-  stream_ = descriptors.stream(fd_, copy_);
+void OutputTarget::hold(Descriptors& descriptors) {
+  if (copy_ != nullptr) return;
+  bool sure = !descriptors.changing();
+  copy_ = descriptors.copy(fd_);
+  if (!sure) stream_ = descriptors.stream(fd_, copy_->fd());
 }
 
 void OutputTarget::reset() {
-  if (int copy = std::exchange(copy_, -1); copy >= 0) guest::close_own_descriptor(copy);
+  copy_.reset();
   stream_ = trace::OutputStream::kNone;
 }
 
-int64_t OutputOrder::Turn::begin(const guest::SystemCall& call, const CallShape& shape, size_t argument,
-                                 Descriptors& descriptors) {
-  target_.find(static_cast<int>(call.arguments[argument]), descriptors, process_,
-               process_.keeps_baton(shape, call.arguments));
+int64_t OutputOrder::Turn::begin(const guest::SystemCall& call, size_t argument, Descriptors& descriptors,
+                                 bool keeps_baton) {
+  target_.find(static_cast<int>(call.arguments[argument]), descriptors, process_, keeps_baton);
   if (target_.stream() == trace::OutputStream::kNone || process_.threads().size() == 1) return 0;
   Line& line = order_.lines_[descriptors.file_of(target_.stream())];
   if (line.writer.thread != nullptr) target_.hold(descriptors);

@@ -21,24 +21,24 @@ std::optional<size_t> output_argument(int64_t number);
 class OutputTarget {
 public:
   OutputTarget() = default;
-  ~OutputTarget() { reset(); }
+  ~OutputTarget() = default;
   OutputTarget(const OutputTarget&) = delete;
   OutputTarget& operator=(const OutputTarget&) = delete;
 
   // Finds out about the descriptor, before the call is made. `keeps_baton`: whether the call does.
   void find(int fd, Descriptors& descriptors, const guest::Process& process, bool keeps_baton);
   // Whatever becomes of the number while others run.
-  void hold(const Descriptors& descriptors);
+  void hold(Descriptors& descriptors);
   void reset();
 
   // The descriptor to be used in its place. Other threads may make the number mean another file before the
   // kernel looks at it: then this is a copy of rdb's own.
-  int descriptor() const { return copy_ >= 0 ? copy_ : fd_; }
+  int descriptor() const { return copy_ != nullptr && copy_->fd() >= 0 ? copy_->fd() : fd_; }
   trace::OutputStream stream() const { return stream_; }
 
 private:
   int fd_ = -1;
-  int copy_ = -1;
+  std::shared_ptr<const OwnCopy> copy_;
   trace::OutputStream stream_ = trace::OutputStream::kNone;
 };
 
@@ -64,8 +64,7 @@ public:
 
     // Finds the target out, by the argument that says it, and waits in its line. 0, or the result of the
     // call, which is not to be made then.
-    int64_t begin(const guest::SystemCall& call, const CallShape& shape, size_t argument,
-                  Descriptors& descriptors);
+    int64_t begin(const guest::SystemCall& call, size_t argument, Descriptors& descriptors, bool keeps_baton);
 
   private:
     int64_t enter(Line& line, const Place& self);

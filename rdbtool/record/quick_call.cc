@@ -50,12 +50,6 @@ constexpr Rule rule_of(uint64_t number) {
   }
 }
 
-bool is_plain(const QuickRecorder& recorder, uint64_t address, uint64_t size) {
-  for (const guest::PlainRange& range : recorder.process->space().plain_ranges())
-    if (range.holds(address, size)) return true;
-  return false;
-}
-
 bool perform(void* context, engine::Registers& regs, uint64_t executed) {
   QuickRecorder& recorder = *static_cast<QuickRecorder*>(context);
   guest::Process& process = *recorder.process;
@@ -85,10 +79,11 @@ bool perform(void* context, engine::Registers& regs, uint64_t executed) {
     break;
   }
   case Output::result:
-    if (!is_plain(recorder, address, static_cast<uint64_t>(arguments[rule.count_argument]))) return false;
+    if (!process.space().is_known_plain(address, static_cast<uint64_t>(arguments[rule.count_argument])))
+      return false;
     break;
   case Output::fixed:
-    if (!is_plain(recorder, address, rule.size)) return false;
+    if (!process.space().is_known_plain(address, rule.size)) return false;
     break;
   case Output::none:
   case Output::unknown:

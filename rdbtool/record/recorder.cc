@@ -8,6 +8,7 @@
 #include "rdbtool/guest/space_view.h"
 #include "rdbtool/guest/state_hash.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -40,6 +41,21 @@ trace::InstructionOp op_of(engine::InputKind kind) {
     break;
   }
   return trace::InstructionOp::kOther;
+}
+
+// Calls that send a signal: the process may stop itself.
+bool may_stop(int64_t number) {
+  switch (number) {
+  case SYS_kill:
+  case SYS_tkill:
+  case SYS_tgkill:
+  case SYS_rt_sigqueueinfo:
+  case SYS_rt_tgsigqueueinfo:
+  case SYS_pidfd_send_signal:
+    return true;
+  default:
+    return false;
+  }
 }
 
 } // namespace
@@ -139,15 +155,18 @@ void Recorder::log_mapping(guest::Process& process, const guest::Mapping& mappin
 }
 
 void Recorder::mapped(guest::Process& process, const guest::Mapping& mapping, int fd) {
-  if (mapping.flags & MAP_SHARED) {
-    for (const auto& [begin, other] : process.space().mappings()) {
-      bool same_file = other.inode == mapping.inode && other.device == mapping.device;
-      bool writable = (other.protection | mapping.protection) & PROT_WRITE;
-      if (begin != mapping.begin && same_file && other.flags & MAP_SHARED && writable)
-        limit("two shared mappings of {}, one of them writable", mapping.name);
-    }
+  auto shows_writes = [](const guest::Mapping& one) {
+    return one.flags & MAP_SHARED && one.protection & PROT_WRITE;
+  };
+  for (const auto& [begin, other] : process.space().mappings()) {
+    bool same_file = other.inode == mapping.inode && other.device == mapping.device;
+    if (begin == mapping.begin || !same_file || (!shows_writes(mapping) && !shows_writes(other))) continue;
+    if (mapping.flags & other.flags & MAP_SHARED)
+      limit("two shared mappings of {}, one of them writable", mapping.name);
+    limit("a private mapping of {} beside a shared one that is writable", mapping.name);
   }
   log_mapping(process, mapping, fd);
+  if (mapping.flags & MAP_SHARED) shared_files_.tell(process.space(), shared_, log_);
 }
 
 int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, const CallShape& shape) {
@@ -158,8 +177,9 @@ int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, c
   CallState& state = state_of(process);
   OutputOrder::Turn output_turn(order_, process, state.output);
   std::optional<size_t> target = output_argument(call.number);
+  bool keeps = keeps_baton(process, call, shape);
   if (target)
-    if (int64_t over = output_turn.begin(call, shape, *target, descriptors_); over != 0) {
+    if (int64_t over = output_turn.begin(call, *target, descriptors_, keeps); over != 0) {
       log_call(process, call, over, {});
       return over;
     }
@@ -170,10 +190,11 @@ int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, c
   if (target) arguments[*target] = static_cast<uint64_t>(state.output.descriptor());
   trace::OutputStream written = is_write(call.number) ? state.output.stream() : trace::OutputStream::kNone;
   state.output_bytes.forget();
-  if (written != trace::OutputStream::kNone && !process.keeps_baton(shape, call.arguments))
+  // Others may change the bytes before the kernel has read them.
+  if (written != trace::OutputStream::kNone && (!keeps || shared_.any()))
     state.output_bytes.take(process, call, arguments);
   int64_t result = state.passed_output.before(process, call, state.output.stream(), arguments);
-  if (result == 0) result = perform(process, call, shape, state, arguments);
+  if (result == 0) result = perform(process, call, shape, state, arguments, keeps);
   if (result == guest::kNotStarted) {
     // The call is made again after the signal; on replay the signal comes at the same time as this attempt.
     log_call(process, call, result, {});
@@ -195,8 +216,16 @@ int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, c
   return result;
 }
 
+// As the process itself says, with what is known about the descriptor instead of asking the kernel again.
+bool Recorder::keeps_baton(const guest::Process& process, const guest::SystemCall& call,
+                           const CallShape& shape) {
+  if (process.threads().size() == 1) return true;
+  if (!is_write(call.number)) return process.keeps_baton(shape, call.arguments);
+  return descriptors_.facts(static_cast<int>(call.arguments[0]), process.space()).regular;
+}
+
 int64_t Recorder::perform(guest::Process& process, const guest::SystemCall& call, const CallShape& shape,
-                          CallState& state, const SyscallArgs& arguments) {
+                          CallState& state, const SyscallArgs& arguments, bool keeps_baton) {
   Descriptors::Change change(descriptors_, call.number);
   state.file_change.before(call, descriptors_, process.space());
   // Other threads write to memory while the call is out.
@@ -205,22 +234,30 @@ int64_t Recorder::perform(guest::Process& process, const guest::SystemCall& call
   // They would see mapped memory change before the log does. What comes out of a pipe may be waited for.
   bool seen = state.file_change.possible() && call.number != SYS_splice;
   bool needs_shared = false;
+  bool changes_shared = false;
   SyscallArgs reachable = arguments;
   if (shared_.any()) {
     if (call.number == SYS_futex)
       shared_.redirect_futex(reachable);
-    else // what the kernel is to read, this process must have until then
-      needs_shared = shared_.take_for_call(process, call);
-    if (!needs_shared && shape.blocking == Blocking::May) shared_.let_go();
+    else // where the kernel cannot be led to what it is to read, this process must have it until then
+      needs_shared = !shared_.redirect(process, call, reachable, state.shared_arguments) &&
+                     shared_.take_for_call(process, call);
+    // Other processes may have the file that it changes, too.
+    changes_shared =
+        seen && shared_.take_file(process, state.file_change.device(), state.file_change.inode());
+    bool may_sleep = shape.blocking == Blocking::May || may_stop(call.number);
+    if (!needs_shared && !changes_shared && may_sleep) shared_.let_go();
   }
   using Baton = guest::Process::Baton;
-  int64_t result =
-      process.kernel_call(shape, reachable, seen || needs_shared ? Baton::kept : Baton::as_needed);
+  bool kept = keeps_baton || seen || needs_shared;
+  int64_t result = process.kernel_call(shape, reachable, kept ? Baton::kept : Baton::given);
   if (result == -EFAULT && shared_.any()) {
     // It may have been something that the table does not say.
     shared_.take_all(process);
     result = process.kernel_call(shape, reachable, Baton::kept);
   }
+  if (changes_shared && result >= 0)
+    shared_.file_changed(state.file_change.device(), state.file_change.inode());
   if (check_pages && !state.file_change.possible()) page_check_.after(process.space(), shape.info->name);
   return result;
 }
@@ -247,7 +284,34 @@ void Recorder::log_output(guest::Process& process, trace::OutputStream stream,
 
 void Recorder::called(guest::Process& process, const guest::SystemCall& call, int64_t result) {
   shared_.mappings_changed(call, result);
+  if (shared_files_.any() && changes_mappings(call.number))
+    shared_files_.tell(process.space(), shared_, log_);
   log_call(process, call, result, {});
+  if (call.number == SYS_madvise && result == 0) log_dropped_pages(process, call);
+}
+
+// Replay has private memory in the place of shared memory and copies of files: where pages are dropped, it
+// does not find again what was found here.
+void Recorder::log_dropped_pages(guest::Process& process, const guest::SystemCall& call) {
+  const SyscallArgs& a = call.arguments;
+  if (a[2] == MADV_WIPEONFORK) {
+    std::pair<uint64_t, uint64_t> range(a[0], guest::page_up(a[0] + a[1]));
+    if (std::ranges::find(wiped_, range) == wiped_.end()) wiped_.push_back(range);
+  }
+  if (a[2] != MADV_DONTNEED && a[2] != MADV_REMOVE) return;
+  for (const auto& [begin, mapping] : process.space().mappings()) {
+    if (mapping.flags & MAP_ANONYMOUS && mapping.flags & MAP_PRIVATE) continue;
+    log_pages(process, std::max(mapping.begin, a[0]), std::min(mapping.end, guest::page_up(a[0] + a[1])));
+  }
+}
+
+// What they hold now, as far as they can be read.
+void Recorder::log_pages(guest::Process& process, uint64_t begin, uint64_t end) {
+  for (uint64_t page = begin; page < end; page += kPage) {
+    uint8_t bytes[kPage];
+    if (process.space().read(GuestAddr(page), bytes, kPage) != kPage) continue;
+    wrote(process, GuestAddr(page), bytes, kPage);
+  }
 }
 
 int64_t Recorder::answered(guest::Process& process, const guest::SystemCall& call,
@@ -373,8 +437,13 @@ void Recorder::ended(guest::Process& process, const guest::Ending& ending) {
   log_end(process, exit);
 }
 
+void Recorder::failed(guest::Process& /*process*/, const std::string& why) {
+  log_.give_up(why.c_str());
+}
+
 void Recorder::log_end(guest::Process& process, const trace::ExitInput& exit) {
   shared_.leave();
+  shared_files_.tell_none(log_);
   check(log_.append(process.current().id, process.now(), exit));
   turn_ended(process);
   check(log_.drain());
@@ -385,6 +454,7 @@ void Recorder::before_fork(guest::Process& process) {
   shared_.before_fork(process);
   // Calls must be seen from here on: they may sleep, or need memory that another process has.
   if (shared_.any()) quick_.enabled = false;
+  if (shared_files_.any()) shared_files_.tell(process.space(), shared_, log_);
   if (!log_.prepare_child(trace::ProcessOrigin::kForked, process.now(), &child_ends_))
     limit("more processes recorded at the same time (fork at time {})", process.now().value);
 }
@@ -407,6 +477,12 @@ void Recorder::after_fork(guest::Process& process, int64_t result) {
   order_.forget();
   descriptors_.forget_calls();
   log_start(process, trace::ProcessOrigin::kForked, process.now());
+  // The kernel has cleared these, unless the program has thought better of it meanwhile.
+  for (const auto& [begin, end] : wiped_)
+    log_pages(process, begin, end);
+  bool any = shared_files_.any();
+  shared_files_.forget();
+  if (any) shared_files_.tell(process.space(), shared_, log_);
 }
 
 void Recorder::before_exec(guest::Process& process, const guest::SystemCall& call,

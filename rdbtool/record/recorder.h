@@ -12,10 +12,12 @@
 #include "rdbtool/record/page_check.h"
 #include "rdbtool/record/passed_output.h"
 #include "rdbtool/record/quick_call.h"
+#include "rdbtool/record/shared_files.h"
 #include "rdbtool/record/shared_pages.h"
 #include "rdbtool/trace/log_producer.h"
 
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace rdb::record {
@@ -47,6 +49,7 @@ public:
   void wrote(guest::Process& process, GuestAddr address, const void* bytes, size_t size) override;
   void turn_ended(guest::Process& process) override;
   void ended(guest::Process& process, const guest::Ending& ending) override;
+  void failed(guest::Process& process, const std::string& why) override;
   void before_fork(guest::Process& process) override;
   void after_fork(guest::Process& process, int64_t result) override;
   void before_exec(guest::Process& process, const guest::SystemCall& call,
@@ -71,10 +74,14 @@ private:
     OutputTarget output;
     OutputBytes output_bytes;
     PassedOutput passed_output;
+    SharedPages::Arguments shared_arguments;
   };
   CallState& state_of(guest::Process& process);
   int64_t perform(guest::Process& process, const guest::SystemCall& call, const CallShape& shape,
-                  CallState& state, const SyscallArgs& arguments);
+                  CallState& state, const SyscallArgs& arguments, bool keeps_baton);
+  bool keeps_baton(const guest::Process& process, const guest::SystemCall& call, const CallShape& shape);
+  void log_dropped_pages(guest::Process& process, const guest::SystemCall& call);
+  void log_pages(guest::Process& process, uint64_t begin, uint64_t end);
   void log_hidden_effects(guest::Process& process, const guest::SystemCall& call, int64_t result,
                           CallState& state);
   // An append failed: the recording ends here, the program is told nothing and goes on no further.
@@ -87,9 +94,11 @@ private:
   uint64_t turn_begin_ = 0;
   uint64_t next_checksum_ = 0;
   std::vector<trace::MemoryWrite> writes_;
+  std::vector<std::pair<uint64_t, uint64_t>> wiped_; // begin and end of what MADV_WIPEONFORK was said of
   Descriptors descriptors_;
   OutputOrder order_;
   SharedPages shared_;
+  SharedFiles shared_files_;
   PageCheck page_check_;
   QuickRecorder quick_;
 };

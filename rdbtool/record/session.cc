@@ -20,6 +20,7 @@
 #include <poll.h>
 #include <set>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -67,13 +68,9 @@ trace::ProducerEnds hide_own_descriptors(trace::ProducerEnds ends, const std::se
     Recorder recorder(log, recording);
     guest::Process process(options, recorder);
     guest::end_as(process.run());
-  } catch (const UserError& error) {
-    fmt::print(stderr, "rdb: {}\n", error.what());
-    status = kExitUsage;
-  } catch (const Limit& error) {
-    fmt::print(stderr, "rdb: not supported: {}\n", error.what());
   } catch (const std::exception& error) {
-    fmt::print(stderr, "rdb: internal error, please report it: {}\n", error.what());
+    fmt::print(stderr, "rdb: {}\n", failure_text(error));
+    if (dynamic_cast<const UserError*>(&error) != nullptr) status = kExitUsage;
   }
   std::fflush(nullptr);
   _exit(status);
@@ -170,7 +167,6 @@ private:
 
 trace::TraceEnd end_of(const SessionResult& result, const trace::LogConsumer& consumer) {
   trace::TraceEnd end;
-  end.instructions = result.instructions;
   end.unix_ns = unix_ns();
   end.status = result.ending.value;
   end.reason = result.reason;
@@ -222,6 +218,11 @@ SessionResult record(const SessionOptions& options) {
     run_guest(options.process, recording, hide_own_descriptors(ends, inherited));
   }
   trace::LogProducer::close_ends(ends);
+  // Every process of the tree takes one here.
+  rlimit descriptors{};
+  getrlimit(RLIMIT_NOFILE, &descriptors);
+  descriptors.rlim_cur = descriptors.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &descriptors);
 
   Watcher watcher(child, consumer);
   int status = watcher.wait();
@@ -229,7 +230,6 @@ SessionResult record(const SessionOptions& options) {
 
   SessionResult result;
   result.trace = writer.path();
-  result.instructions = consumer.last_time().value;
   result.ending = guest::ending_of(status);
   if (!consumer.failure().empty()) {
     if (consumer.stopped() == trace::StopReason::kRequested)
@@ -241,9 +241,10 @@ SessionResult record(const SessionOptions& options) {
     result.reason = "ended by a second Ctrl-C";
   } else if (!consumer.exit()) {
     result.complete = false;
-    result.reason = WIFSIGNALED(status)
-                        ? fmt::format("the recorded process was killed by signal {}", WTERMSIG(status))
-                        : "rdb could not go on";
+    result.reason =
+        WIFSIGNALED(status)
+            ? fmt::format("the recorded process was killed by signal {}", WTERMSIG(status))
+            : "rdb could not go on" + (consumer.gave_up().empty() ? "" : ": " + consumer.gave_up());
   }
   writer.finish(end_of(result, consumer));
   sigprocmask(SIG_SETMASK, &old_mask, nullptr);

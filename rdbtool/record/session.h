@@ -19,7 +19,6 @@ struct SessionOptions {
 struct SessionResult {
   std::string trace; // path of its directory
   guest::Ending ending;
-  uint64_t instructions = 0;
   bool complete = true; // false: the recording ended before the program did; `reason` says why
   std::string reason;
 };

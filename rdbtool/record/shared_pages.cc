@@ -2,9 +2,8 @@
 #include "rdbtool/record/shared_pages.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/guest/raw_syscall.h"
-#include "rdbtool/guest/space_view.h"
-#include "rdbtool/guest/syscalls/call_reads.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +14,7 @@
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 namespace rdb::record {
@@ -26,51 +26,41 @@ void protect(uint64_t begin, uint64_t size, int protection) {
   guest::raw_syscall(SYS_mprotect, static_cast<int64_t>(begin), static_cast<int64_t>(size), protection);
 }
 
-// One that was killed, and that nobody has waited for yet, owns nothing any more.
-bool is_alive(uint32_t pid) {
+// As in /proc/PID/stat; 0 if there is no such process.
+char state_of(uint32_t pid) {
   char text[512];
   std::snprintf(text, sizeof text, "/proc/%u/stat", pid);
   int fd = open(text, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;
+  if (fd < 0) return kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM ? 'R' : 0;
   ssize_t n = read(fd, text, sizeof text - 1);
   close(fd);
   text[std::max<ssize_t>(n, 0)] = 0;
   const char* behind_name = std::strrchr(text, ')');
-  return behind_name != nullptr && behind_name[1] == ' ' && behind_name[2] != 'Z' && behind_name[2] != 'X';
+  return behind_name != nullptr && behind_name[1] == ' ' ? behind_name[2] : '\0';
 }
 
-void wait_while(std::atomic<uint32_t>& word, uint32_t value) {
-  timespec most{0, 2'000'000}; // its owner may have died
+// One that was killed, and that nobody has waited for yet, owns nothing any more.
+bool is_alive(uint32_t pid) {
+  char state = state_of(pid);
+  return state != 0 && state != 'Z' && state != 'X';
+}
+
+// Until someone wakes it, or its owner may have died: the longer it waits, the more seldom it looks.
+void wait_while(std::atomic<uint32_t>& word, uint32_t value, int before) {
+  timespec most{0, 2'000'000L << std::min(before, 6)};
   guest::raw_syscall(SYS_futex, reinterpret_cast<int64_t>(&word), FUTEX_WAIT, value,
                      reinterpret_cast<int64_t>(&most));
-}
-
-// A string instruction that repeats may have used a part of what it needs.
-bool repeats(guest::Process& process) {
-  uint8_t bytes[16] = {};
-  process.space().read(GuestAddr(process.registers().rip), bytes, sizeof bytes - 1);
-  bool repeated = false;
-  for (uint8_t byte : bytes) {
-    bool repeat = byte == 0xF2 || byte == 0xF3;
-    bool other_prefix = byte == 0x66 || byte == 0x67 || byte == 0x64 || byte == 0x65 || (byte & 0xF0) == 0x40;
-    if (!repeat && !other_prefix)
-      return repeated && byte >= 0xA4 && byte <= 0xAF && byte != 0xA8 && byte != 0xA9;
-    repeated |= repeat;
-  }
-  return false;
 }
 
 } // namespace
 
 SharedPages::~SharedPages() {
-  for (Area& area : areas_) {
-    munmap(area.table, sizeof(Table) + area.holds.size() * sizeof(Page));
+  for (Area& area : areas_)
     if (area.copy != nullptr) munmap(area.copy, area.end - area.begin);
-  }
 }
 
-SharedPages::Area* SharedPages::find(uint64_t address) {
-  for (Area& area : areas_)
+const SharedPages::Area* SharedPages::find(uint64_t address) const {
+  for (const Area& area : areas_)
     if (area.has(address) && area.holds[(address - area.begin) / kPage] != Hold::gone) return &area;
   return nullptr;
 }
@@ -79,17 +69,21 @@ void SharedPages::add(const guest::Mapping& mapping) {
   Area area;
   area.begin = mapping.begin;
   area.end = mapping.end;
+  if (!(mapping.flags & MAP_ANONYMOUS)) {
+    area.device = mapping.device;
+    area.inode = mapping.inode;
+  }
   size_t pages = (mapping.end - mapping.begin) / kPage;
-  void* table = mmap(nullptr, sizeof(Table) + pages * sizeof(Page), PROT_READ | PROT_WRITE,
-                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (table_ == nullptr) table_ = PageTable::make();
+  std::optional<uint32_t> first = table_ == nullptr ? std::nullopt : table_->add(pages);
   // A length of 0 makes a second mapping of the same memory.
   void* copy = mremap(reinterpret_cast<void*>(mapping.begin), 0, mapping.end - mapping.begin, MREMAP_MAYMOVE);
-  if (table == MAP_FAILED || copy == MAP_FAILED)
+  if (!first || copy == MAP_FAILED)
     refuse_(fmt::format("memory shared by recorded processes: {} at {:#x}: {}",
                         mapping.name.empty() ? "the mapping" : mapping.name, mapping.begin,
                         std::strerror(errno)));
-  area.table = static_cast<Table*>(table);
-  area.table->users = 1;
+  area.first = *first;
+  state(area, 0).users = 1;
   area.copy = static_cast<char*>(copy);
   if (!(mapping.protection & PROT_WRITE)) mprotect(copy, mapping.end - mapping.begin, PROT_READ | PROT_WRITE);
   area.known.resize(pages);
@@ -104,12 +98,12 @@ void SharedPages::before_fork(const guest::Process& process) {
     if (mapping.flags & MAP_SHARED && writable && find(begin) == nullptr) add(mapping);
   }
   for (Area& area : areas_)
-    ++area.table->users;
+    ++state(area, 0).users;
 }
 
 void SharedPages::after_fork(int64_t result) {
   for (Area& area : areas_) {
-    if (result < 0) --area.table->users;
+    if (result < 0) --state(area, 0).users;
     withhold(area);
   }
 }
@@ -124,37 +118,71 @@ void SharedPages::withhold(const Area& area) {
   }
 }
 
-bool SharedPages::take(guest::Process& process, GuestAddr address, bool write) {
-  Area* area = find(address.value);
-  if (area == nullptr) return false;
+bool SharedPages::may_take(const guest::Process& process, GuestAddr address, bool write) const {
+  if (find(address.value) == nullptr) return false;
   int wanted = write ? PROT_WRITE : PROT_READ;
   const guest::Mapping* mapping = process.space().find(address.value);
-  if (mapping == nullptr || !(mapping->protection & wanted)) return false;
-  size_t page = (address.value - area->begin) / kPage;
-  Hold& hold = area->holds[page];
-  if (hold == Hold::write || (hold == Hold::read && !write)) return false; // something else is wrong
-  if (hold == Hold::none) own(process, *area, page);
-  hold = write ? Hold::write : Hold::read;
-  protect(area->address(page), kPage, write ? PROT_READ | PROT_WRITE : PROT_READ);
+  return mapping != nullptr && mapping->protection & wanted;
+}
+
+bool SharedPages::has(GuestAddr address, bool write) const {
+  const Area& area = *find(address.value);
+  Hold hold = area.holds[area.page(address.value)];
+  return hold == Hold::write || (hold == Hold::read && !write);
+}
+
+bool SharedPages::take(guest::Process& process, GuestAddr address, bool write) {
+  if (!may_take(process, address, write) || has(address, write)) return false; // something else is wrong
+  Area& area = *find(address.value);
+  size_t page = area.page(address.value);
+  if (area.holds[page] == Hold::none) own(process, area, page);
+  open_to(area, page, write);
   return true;
 }
 
-bool SharedPages::take_for_instruction(guest::Process& process, const engine::Fault& fault) {
-  constexpr int kPageFault = 14;
-  constexpr uint64_t kWrite = 2;
-  if (areas_.empty() || fault.signal != SIGSEGV || fault.trap_number != kPageFault) return false;
-  GuestAddr address(reinterpret_cast<uint64_t>(fault.info.si_addr));
-  if (!take(process, address, fault.error_code & kWrite)) return false;
-  taken_at_ = process.now().value;
+bool SharedPages::take_at_once(guest::Process& process, const Need& need) {
+  if (has(need.address, need.write)) return true;
+  Area& area = *find(need.address.value);
+  size_t page = area.page(need.address.value);
+  auto self = static_cast<uint32_t>(process.identity().pid);
+  uint32_t owner = 0;
+  if (area.holds[page] == Hold::none) {
+    if (!state(area, page).owner.compare_exchange_strong(owner, self)) return false;
+    now_owned(process, area, page);
+  }
+  open_to(area, page, need.write);
   return true;
+}
+
+void SharedPages::open_to(Area& area, size_t page, bool write) {
+  area.holds[page] = write ? Hold::write : Hold::read;
+  protect(area.address(page), kPage, write ? PROT_READ | PROT_WRITE : PROT_READ);
+}
+
+// A process that waits for one page and keeps another could be waited for in turn. Here all take their pages
+// in the order of the table, so that those who do so wait for each other in one direction only; and an
+// instruction that cannot give back what it has goes first.
+void SharedPages::take_together(guest::Process& process, std::vector<Need> pages) {
+  std::erase_if(pages, [&](const Need& need) { return !may_take(process, need.address, need.write); });
+  std::ranges::sort(pages, {}, [&](const Need& need) {
+    const Area& area = *find(need.address.value);
+    return area.first + area.page(need.address.value);
+  });
+  auto is_there = [&](const Need& need) { return has(need.address, need.write); };
+  if (std::ranges::all_of(pages, [&](const Need& need) { return take_at_once(process, need); })) return;
+  keep_ = Keep::all;
+  do {
+    give_back();
+    for (const Need& need : pages)
+      take(process, need.address, need.write);
+  } while (!std::ranges::all_of(pages, is_there));
+  keep_ = Keep::nothing;
 }
 
 void SharedPages::own(guest::Process& process, Area& area, size_t page) {
-  Page& state = area.table->pages[page];
+  PageTable::Page& state = this->state(area, page);
   auto self = static_cast<uint32_t>(process.identity().pid);
-  constexpr int kMostWaits = 2000; // some seconds
-  int waits = 0;
-  for (;;) {
+  for (int waits = 0;; ++waits) {
     uint32_t owner = 0;
     if (state.owner.compare_exchange_strong(owner, self) || owner == self) break;
     if (!is_alive(owner)) {
@@ -163,25 +191,66 @@ void SharedPages::own(guest::Process& process, Area& area, size_t page) {
       break;
     }
     state.wanted = self;
-    // Who waits keeps nothing that others may wait for.
-    if (!repeats(process)) {
-      give_back();
-    } else if (!held_.empty() && ++waits > kMostWaits) {
-      refuse_(fmt::format("memory shared by recorded processes: {} and {}, which copy from page to page with "
-                          "one instruction, wait for each other at {:#x}",
-                          self, owner, area.address(page)));
-    }
-    wait_while(state.owner, owner);
+    wait_for(process, area, page, owner, waits);
   }
+  table_->end_wait(self);
+  now_owned(process, area, page);
+}
+
+void SharedPages::now_owned(guest::Process& process, Area& area, size_t page) {
   held_.push_back({static_cast<size_t>(&area - areas_.data()), page});
-  uint32_t version = state.version;
+  uint32_t version = state(area, page).version;
   if (area.known[page] == version) return;
   area.known[page] = version;
-  changed_(process, GuestAddr(area.address(page)), area.copy + page * kPage, kPage);
+  const char* content = area.copy + page * kPage;
+  char read[kPage];
+  if (area.inode != 0) {
+    // What lies behind the end of the file only the kernel can look at without a signal. There is nothing.
+    iovec from{area.copy + page * kPage, kPage};
+    iovec to{read, kPage};
+    if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != static_cast<ssize_t>(kPage)) return;
+    content = read;
+  }
+  changed_(process, GuestAddr(area.address(page)), content, kPage);
+}
+
+void SharedPages::wait_for(guest::Process& process, const Area& area, size_t page, uint32_t owner,
+                           int before) {
+  auto self = static_cast<uint32_t>(process.identity().pid);
+  // Who waits keeps nothing that others may wait for, if it can be helped.
+  if (keep_ == Keep::nothing) give_back();
+  if (keep_ == Keep::touched) give_back(touched(process));
+  if (!held_.empty()) {
+    uint32_t number = area.first + static_cast<uint32_t>(page);
+    // Who takes pages together can still give them back.
+    table_->begin_wait(self, number, keep_ == Keep::all);
+    std::vector<uint32_t> circle = table_->circle(self, number, is_alive);
+    auto yields = [&](uint32_t other) { return table_->yields(other); };
+    if (!circle.empty() && keep_ == Keep::all)
+      give_back();
+    else if (!circle.empty() && std::ranges::none_of(circle, yields))
+      refuse_(fmt::format("memory shared by recorded processes: {}, which copy from page to page with "
+                          "one instruction, wait for each other at {:#x}",
+                          fmt::join(circle, " and "), area.address(page)));
+  }
+  wait_while(state(area, page).owner, owner, before);
+  constexpr int kLong = 6;
+  if (before >= kLong) tell_of_stopped(self, owner);
+}
+
+// It may go on at any time, or never: then this process stands still, and the user should know why.
+void SharedPages::tell_of_stopped(uint32_t self, uint32_t owner) {
+  if (told_of_stopped_ || state_of(owner) != 'T') return;
+  told_of_stopped_ = true;
+  std::string line = fmt::format("rdb: process {} waits for memory that it shares with process {}, which is "
+                                 "stopped\n",
+                                 self, owner);
+  guest::raw_syscall(SYS_write, guest::own_error_stream(), reinterpret_cast<int64_t>(line.data()),
+                     static_cast<int64_t>(line.size()));
 }
 
 void SharedPages::release(Area& area, size_t page, Hold now) {
-  Page& state = area.table->pages[page];
+  PageTable::Page& state = this->state(area, page);
   if (area.holds[page] == Hold::write) area.known[page] = ++state.version;
   area.holds[page] = now;
   // To the one that waits: this process may want it back before the other has woken up.
@@ -191,17 +260,18 @@ void SharedPages::release(Area& area, size_t page, Hold now) {
   if (next != 0) guest::raw_syscall(SYS_futex, reinterpret_cast<int64_t>(&state.owner), FUTEX_WAKE, INT_MAX);
 }
 
-void SharedPages::give_back() {
+void SharedPages::give_back(const std::vector<Held>& but) {
+  auto goes = [&](const Held& held) { return std::ranges::find(but, held) == but.end(); };
   for (const Held& held : held_)
-    protect(areas_[held.area].address(held.page), kPage, PROT_NONE);
+    if (goes(held)) protect(areas_[held.area].address(held.page), kPage, PROT_NONE);
   for (const Held& held : held_)
-    release(areas_[held.area], held.page, Hold::none);
-  held_.clear();
+    if (goes(held)) release(areas_[held.area], held.page, Hold::none);
+  std::erase_if(held_, goes);
 }
 
 void SharedPages::let_go() {
   // While nobody else is there, there is no need.
-  bool alone = std::ranges::all_of(areas_, [](const Area& area) { return area.table->users == 1; });
+  bool alone = std::ranges::all_of(areas_, [&](const Area& area) { return state(area, 0).users == 1; });
   if (!alone) give_back();
 }
 
@@ -211,63 +281,22 @@ void SharedPages::let_go_between_instructions(const guest::Process& process) {
 
 bool SharedPages::wanted() const {
   return std::ranges::any_of(
-      held_, [&](const Held& held) { return areas_[held.area].table->pages[held.page].wanted != 0; });
+      held_, [&](const Held& held) { return state(areas_[held.area], held.page).wanted != 0; });
 }
 
 void SharedPages::leave() {
   give_back();
   for (Area& area : areas_)
-    --area.table->users;
+    --state(area, 0).users;
 }
 
-void SharedPages::take_range(guest::Process& process, uint64_t begin, uint64_t size) {
-  for (uint64_t at = guest::page_down(begin); at < begin + size; at += kPage)
-    take(process, GuestAddr(at), false);
+uint64_t SharedPages::area_id(uint64_t address) const {
+  const Area* area = find(address);
+  return area == nullptr ? 0 : table_->id() + area->first;
 }
 
-bool SharedPages::take_for_call(guest::Process& process, const guest::SystemCall& call) {
-  bool any = false;
-  // As if the call took all that it is given.
-  visit_call_reads(static_cast<uint64_t>(call.number), call.arguments, INT32_MAX,
-                   guest::SpaceView(process.space()), [&](GuestAddr address, uint64_t size) {
-                     if (find(address.value) == nullptr) return;
-                     any = true;
-                     take_range(process, address.value, size);
-                   });
-  return any;
-}
-
-void SharedPages::take_all(guest::Process& process) {
-  for (size_t i = 0; i < areas_.size(); ++i)
-    take_range(process, areas_[i].begin, areas_[i].end - areas_[i].begin);
-}
-
-std::optional<uint64_t> SharedPages::always_there(uint64_t address) const {
-  for (const Area& area : areas_)
-    if (area.has(address)) return reinterpret_cast<uint64_t>(area.copy) + (address - area.begin);
-  return std::nullopt;
-}
-
-void SharedPages::redirect_futex(SyscallArgs& arguments) const {
-  int command = static_cast<int>(arguments[1]) & FUTEX_CMD_MASK;
-  bool has_second = command == FUTEX_REQUEUE || command == FUTEX_CMP_REQUEUE;
-  std::optional<uint64_t> word = always_there(arguments[0]);
-  std::optional<uint64_t> second = has_second ? always_there(arguments[4]) : std::nullopt;
-  if (!word && !second) return;
-  switch (command) {
-  case FUTEX_WAIT:
-  case FUTEX_WAIT_BITSET:
-  case FUTEX_WAKE:
-  case FUTEX_WAKE_BITSET:
-  case FUTEX_REQUEUE:
-  case FUTEX_CMP_REQUEUE:
-    break;
-  default:
-    refuse_(fmt::format("memory shared by recorded processes: futex operation {} at {:#x}", command,
-                        arguments[0]));
-  }
-  if (word) arguments[0] = *word;
-  if (second) arguments[4] = *second;
+bool changes_mappings(int64_t number) {
+  return number == SYS_mmap || number == SYS_munmap || number == SYS_mremap || number == SYS_mprotect;
 }
 
 void SharedPages::mappings_changed(const guest::SystemCall& call, int64_t result) {
@@ -276,11 +305,13 @@ void SharedPages::mappings_changed(const guest::SystemCall& call, int64_t result
   uint64_t begin = call.number == SYS_mmap ? static_cast<uint64_t>(result) : a[0];
   uint64_t end = guest::page_up(begin + a[1]);
   bool protects = call.number == SYS_mprotect;
-  if (!protects && call.number != SYS_munmap && call.number != SYS_mmap && call.number != SYS_mremap) return;
+  bool removes = call.number == SYS_madvise && a[2] == MADV_REMOVE;
+  if (!changes_mappings(call.number) && !removes) return;
   for (Area& area : areas_) {
     if (end <= area.begin || begin >= area.end) continue;
-    if (call.number == SYS_mremap)
-      refuse_(fmt::format("memory shared by recorded processes: mremap at {:#x}", begin));
+    if (call.number == SYS_mremap || removes)
+      refuse_(fmt::format("memory shared by recorded processes: {} at {:#x}",
+                          removes ? "MADV_REMOVE" : "mremap", begin));
     if (protects) {
       give_back();
       withhold(area);
@@ -296,6 +327,17 @@ void SharedPages::mappings_changed(const guest::SystemCall& call, int64_t result
       return here;
     });
   }
+  for (size_t i = areas_.size(); i-- > 0;)
+    if (std::ranges::all_of(areas_[i].holds, [](Hold hold) { return hold == Hold::gone; })) drop(i);
+}
+
+// Nothing of it is mapped any more: its memory is not to stay because of the second mapping.
+void SharedPages::drop(size_t index) {
+  --state(areas_[index], 0).users;
+  munmap(areas_[index].copy, areas_[index].end - areas_[index].begin);
+  areas_.erase(areas_.begin() + static_cast<ptrdiff_t>(index));
+  for (Held& held : held_)
+    if (held.area > index) --held.area;
 }
 
 } // namespace rdb::record

@@ -4,15 +4,18 @@
 // protected, and who touches it waits until its owner lets it go. What the page holds then goes into the log
 // of the one that takes it, unless it is what that process knows already.
 //
-// An owner lets go when someone waits, at a limit of instructions; and before it may sleep.
+// An owner lets go when someone waits, at a limit of instructions; and before it may sleep or be stopped by a
+// signal of its own. One that others stop keeps what it has.
 #pragma once
 
 #include "rdbtool/guest/process.h"
+#include "rdbtool/record/page_table.h"
 
-#include <atomic>
 #include <functional>
 #include <optional>
 #include <string>
+#include <sys/socket.h>
+#include <utility>
 #include <vector>
 
 namespace rdb::record {
@@ -38,9 +41,21 @@ public:
   bool take(guest::Process& process, GuestAddr address, bool write);
   // The same for an instruction that has faulted.
   bool take_for_instruction(guest::Process& process, const engine::Fault& fault);
+  // Lets a call's arguments name shared memory that it only reads where the kernel finds it whoever owns its
+  // pages. False if that is not possible for all of it.
+  struct Arguments {
+    std::vector<iovec> vectors;
+    msghdr message;
+  };
+  bool redirect(guest::Process& process, const guest::SystemCall& call, SyscallArgs& arguments,
+                Arguments& storage) const;
   // All that a call reads, as far as it is shared. True if it is.
   bool take_for_call(guest::Process& process, const guest::SystemCall& call);
   void take_all(guest::Process& process);
+  // Around a call that changes a file: all pages of it that are shared, true if there are any; and then, they
+  // hold something new.
+  bool take_file(guest::Process& process, uint64_t device, uint64_t inode);
+  void file_changed(uint64_t device, uint64_t inode);
 
   // All of them, before the process may sleep; between instructions not those that the next one has just
   // asked for.
@@ -52,51 +67,78 @@ public:
 
   // Lets a call of futex name words that are shared where the kernel finds them whoever owns their pages.
   void redirect_futex(SyscallArgs& arguments) const;
+  // What the mapping at this address is called by all processes that have it; 0: it is not shared.
+  uint64_t area_id(uint64_t address) const;
   // After a call that may have changed mappings.
   void mappings_changed(const guest::SystemCall& call, int64_t result);
 
 private:
-  // One page, seen by all processes.
-  struct Page {
-    std::atomic<uint32_t> owner = 0; // a process, or 0
-    std::atomic<uint32_t> version = 0;
-    std::atomic<uint32_t> wanted = 0; // by this process; 0: by nobody
-  };
-  struct Table {
-    std::atomic<uint32_t> users = 1; // processes
-    Page pages[];
-  };
   enum class Hold : uint8_t { none, read, write, gone };
   struct Area {
     uint64_t begin = 0;
     uint64_t end = 0;
-    Table* table = nullptr;
+    uint64_t device = 0; // of the file; 0: it has none
+    uint64_t inode = 0;
+    uint32_t first = 0;          // page in the table
     char* copy = nullptr;        // the same memory, never protected
     std::vector<uint32_t> known; // which version this process has seen
     std::vector<Hold> holds;
 
     uint64_t address(size_t page) const { return begin + page * guest::kPage; }
+    size_t page(uint64_t at) const { return (at - begin) / guest::kPage; }
     bool has(uint64_t at) const { return at >= begin && at < end; }
   };
-
-  Area* find(uint64_t address);
-  std::optional<uint64_t> always_there(uint64_t address) const;
-  void add(const guest::Mapping& mapping);
-  void withhold(const Area& area);
-  void own(guest::Process& process, Area& area, size_t page);
-  void release(Area& area, size_t page, Hold now);
-  void give_back();
-  void take_range(guest::Process& process, uint64_t begin, uint64_t size);
-
-  Changed changed_;
-  Refuse refuse_;
-  std::vector<Area> areas_;
   struct Held {
     size_t area;
     size_t page;
+    bool operator==(const Held&) const = default;
   };
+
+  const Area* find(uint64_t address) const;
+  Area* find(uint64_t address) { return const_cast<Area*>(std::as_const(*this).find(address)); }
+  std::optional<void*> reach(void* address, uint64_t size) const;
+  PageTable::Page& state(const Area& area, size_t page) const {
+    return table_->page(area.first + static_cast<uint32_t>(page));
+  }
+  void wait_for(guest::Process& process, const Area& area, size_t page, uint32_t owner, int before);
+  void tell_of_stopped(uint32_t self, uint32_t owner);
+  std::optional<uint64_t> always_there(uint64_t address) const;
+  void add(const guest::Mapping& mapping);
+  void drop(size_t index);
+  void withhold(const Area& area);
+  void own(guest::Process& process, Area& area, size_t page);
+  void now_owned(guest::Process& process, Area& area, size_t page);
+  static void open_to(Area& area, size_t page, bool write);
+  void release(Area& area, size_t page, Hold now);
+  void give_back(const std::vector<Held>& but = {});
+  void add_all_needs(guest::Process& process);
+  // Those that the next instruction has used already, though it is not done yet.
+  std::vector<Held> touched(guest::Process& process) const;
+  // A page that is needed, by an address in it.
+  struct Need {
+    GuestAddr address;
+    bool write;
+  };
+  bool may_take(const guest::Process& process, GuestAddr address, bool write) const;
+  bool has(GuestAddr address, bool write) const;
+  // If nobody has it.
+  bool take_at_once(guest::Process& process, const Need& need);
+  // All at the same time, as far as they are shared.
+  void take_together(guest::Process& process, std::vector<Need> pages);
+
+  Changed changed_;
+  Refuse refuse_;
+  PageTable* table_ = nullptr; // with the first area
+  std::vector<Area> areas_;
   std::vector<Held> held_;
   uint64_t taken_at_ = UINT64_MAX; // when an instruction needed one the last time
+  std::vector<Need> needs_;        // of that instruction, so far
+  // What a process keeps while it waits: pages that are needed together, or that an instruction has used.
+  enum class Keep : uint8_t { nothing, all, touched };
+  Keep keep_ = Keep::nothing;
+  bool told_of_stopped_ = false;
 };
+
+bool changes_mappings(int64_t number);
 
 } // namespace rdb::record

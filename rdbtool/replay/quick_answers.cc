@@ -11,19 +11,13 @@
 namespace rdb::replay {
 namespace {
 
-bool is_plain(const guest::AddressSpace& space, const trace::MemoryWrite& write) {
-  for (const guest::PlainRange& range : space.plain_ranges())
-    if (range.holds(write.address.value, write.size)) return true;
-  return false;
-}
-
 bool answer(void* context, engine::Registers& regs, uint64_t executed) {
   QuickAnswers& answers = *static_cast<QuickAnswers*>(context);
   if (answers.empty()) return false;
   const trace::LoggedCall& logged = *answers.next;
   if (executed != logged.time.value || guest::hash_call(regs) != logged.call.hash) return false;
   if (logged.write.size != 0) {
-    if (!is_plain(*answers.space, logged.write)) return false;
+    if (!answers.space->is_known_plain(logged.write.address.value, logged.write.size)) return false;
     void* to = reinterpret_cast<void*>(logged.write.address.value);
     const void* from = logged.write.data;
     size_t size = logged.write.size;

@@ -81,7 +81,7 @@ BlockReader::Found BlockReader::read_header(const Expectation& expect, BlockHead
   else if ((header.flags & kBlockLast) != 0 &&
            (header.record_count != 0 || header.raw_size != 0 || header.stored_size != 0 ||
             header.close < static_cast<uint32_t>(LogClose::kFinished) ||
-            header.close > static_cast<uint32_t>(LogClose::kDamaged)))
+            header.close > static_cast<uint32_t>(LogClose::kGaveUp)))
     wrong = "the last block contradicts itself";
   else if ((header.flags & kBlockLast) == 0 && header.record_count == 0)
     wrong = "a block without records";

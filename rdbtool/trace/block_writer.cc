@@ -4,6 +4,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/trace/file_io.h"
 
+#include <algorithm>
 #include <fcntl.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -13,6 +14,15 @@ namespace {
 
 // The recorder shares the machine with the recorded program: the fastest level that still finds repetitions.
 constexpr int kCompressionLevel = 1;
+// Matches this long, looked for in a table this small, are found only where one byte repeats for long.
+constexpr int kLongestMinimum = 7;
+constexpr int kSmallestTable = 6;
+
+// Smaller blocks are rare in a log that grows fast, and say little about the next one.
+constexpr size_t kWorthTrying = 128 << 10;
+constexpr unsigned kTryEvery = 32;
+// How much searching for repetitions must win.
+constexpr size_t kWorthSearching = 8; // one part in as many
 
 } // namespace
 
@@ -25,13 +35,35 @@ Compressor::~Compressor() {
   ZSTD_freeCCtx(context_);
 }
 
-std::span<const uint8_t> Compressor::compress(std::span<const uint8_t> raw) {
+std::span<const uint8_t> Compressor::compress(std::span<const uint8_t> raw, Method method) {
+  if (method != set_) {
+    bool searches = method == Method::repetitions;
+    // 0: as the level has it.
+    ZSTD_CCtx_setParameter(context_, ZSTD_c_minMatch, searches ? 0 : kLongestMinimum);
+    ZSTD_CCtx_setParameter(context_, ZSTD_c_hashLog, searches ? 0 : kSmallestTable);
+    set_ = method;
+  }
   if (out_.size() < raw.size()) out_.resize(raw.size());
   // Room for fewer bytes than there were: if they do not fit, compressing them is of no use.
   size_t room = raw.empty() ? 0 : raw.size() - 1;
   size_t size = ZSTD_compress2(context_, out_.data(), room, raw.data(), raw.size());
   if (ZSTD_isError(size)) return {};
   return {out_.data(), size};
+}
+
+std::span<const uint8_t> MethodChoice::compress(Compressor& compressor, std::span<const uint8_t> raw) {
+  if (raw.size() < kWorthTrying) return compressor.compress(raw);
+  if (left_ > 0) {
+    --left_;
+    return compressor.compress(raw, method_);
+  }
+  auto size = [&](std::span<const uint8_t> out) { return out.empty() ? raw.size() : out.size(); };
+  size_t quick = size(compressor.compress(raw, Method::frequencies));
+  std::span<const uint8_t> result = compressor.compress(raw, Method::repetitions);
+  bool wins = quick - std::min(quick, size(result)) >= quick / kWorthSearching;
+  method_ = wins ? Method::repetitions : Method::frequencies;
+  left_ = kTryEvery - 1;
+  return result;
 }
 
 BlockWriter::BlockWriter(std::string path, LogKind kind, std::string_view trace_id, Compressor& compressor)
@@ -46,7 +78,7 @@ BlockWriter::BlockWriter(std::string path, LogKind kind, std::string_view trace_
 void BlockWriter::write(BlockHeader header, std::span<const uint8_t> records,
                         std::span<const uint8_t> hashes) {
   RDB_CHECK(records.size() <= kMaxBlock && hashes.size() <= kMaxBlock);
-  std::span<const uint8_t> stored = compressor_.compress(records);
+  std::span<const uint8_t> stored = method_.compress(compressor_, records);
   if (stored.empty()) {
     stored = records;
     header.flags |= kBlockRaw;

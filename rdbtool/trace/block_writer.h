@@ -14,6 +14,12 @@ struct ZSTD_CCtx_s;
 
 namespace rdb::trace {
 
+// What a block is compressed by. Both give the same format.
+enum class Method : uint8_t {
+  repetitions, // of strings, and the frequency of bytes
+  frequencies, // of bytes almost alone: a third of the time
+};
+
 // Shared by all logs of a trace: a compression context takes a megabyte.
 class Compressor {
 public:
@@ -22,11 +28,24 @@ public:
   Compressor(const Compressor&) = delete;
   Compressor& operator=(const Compressor&) = delete;
   // The compressed bytes, valid until the next call, or an empty span if they would not be fewer.
-  std::span<const uint8_t> compress(std::span<const uint8_t> raw);
+  std::span<const uint8_t> compress(std::span<const uint8_t> raw, Method method = Method::repetitions);
 
 private:
   ZSTD_CCtx_s* context_;
+  Method set_ = Method::repetitions; // in the context
   std::vector<uint8_t> out_;
+};
+
+// Chooses the method for the blocks of one log. Where strings hardly repeat (numbers, data that is compressed
+// already), searching for them is most of the work and wins little: some blocks are tried with both methods,
+// and the next ones take the one that was worth its time.
+class MethodChoice {
+public:
+  std::span<const uint8_t> compress(Compressor& compressor, std::span<const uint8_t> raw);
+
+private:
+  Method method_ = Method::repetitions;
+  unsigned left_ = 0; // blocks until both are tried again
 };
 
 class BlockWriter {
@@ -45,6 +64,7 @@ public:
 private:
   std::string path_;
   Compressor& compressor_;
+  MethodChoice method_;
   uint64_t seed_ = 0;
   uint64_t size_ = 0;
   uint64_t sequence_ = 0;

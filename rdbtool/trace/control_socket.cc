@@ -39,10 +39,11 @@ ReceiveResult receive_request(int control, ControlRequest& request) {
   }
   auto length = static_cast<size_t>(size);
   if (length < sizeof message.kind || message.kind < ControlKind::kDoorbell ||
-      message.kind > ControlKind::kEndAll)
+      message.kind > ControlKind::kSharedFiles)
     return ReceiveResult::kMalformed;
   request.kind = message.kind;
   if (length >= offsetof(ControlMessage, text)) {
+    request.time = message.time;
     size_t text = length - offsetof(ControlMessage, text);
     request.text.assign(message.text, std::min<size_t>(text, message.text_size));
   }

@@ -13,6 +13,7 @@ namespace rdb::trace {
 struct ControlRequest {
   ControlKind kind = ControlKind::kDoorbell;
   OwnedFd fd; // kStoreFile
+  uint64_t time = 0;
   std::string text;
 };
 

@@ -9,8 +9,11 @@
 #include "rdbtool/trace/writer.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <list>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <system_error>
 
@@ -53,12 +56,20 @@ struct LogConsumer::Producer {
   std::string parent; // folder
   std::unique_ptr<ProcessWriter> writer;
   uint64_t last_flush = 0;
+  std::vector<SharedFile> shared_files;
   bool exited = false; // its last input is its exit
   bool hung_up = false;
+  bool gave_up = false; // rdb could not record it any further
   bool ignored = false; // what comes is thrown away: the log could not be continued
 
   explicit Producer(size_t capacity) : ring(capacity) {}
 };
+
+// A process whose death was not noticed yet has nothing mapped any more.
+bool LogConsumer::is_gone(const Producer& producer) {
+  pollfd control = {producer.control.get(), 0, 0};
+  return producer.hung_up || (poll(&control, 1, 0) == 1 && (control.revents & (POLLHUP | POLLERR)) != 0);
+}
 
 struct LogConsumer::State {
   TraceWriter& trace;
@@ -72,8 +83,8 @@ struct LogConsumer::State {
   DecodedFrame frame; // reused
   const Producer* first = nullptr;
   bool had_first = false;
-  Time first_time;
   std::optional<ExitInput> first_exit;
+  std::string first_gave_up;
 
   State(TraceWriter& t, size_t m) : trace(t), memory(m), epoll(epoll_create1(EPOLL_CLOEXEC)) {}
 
@@ -85,6 +96,7 @@ struct LogConsumer::State {
   void answer(Producer& producer);
   ControlReply handle(Producer& producer, ControlRequest& request, ProducerEnds& ends);
   ControlReply store(ControlRequest& request);
+  void share(Producer& producer, const ControlRequest& request, ControlReply& reply);
   void close(Producer& producer, LogClose otherwise);
   void flush_where_due();
   void stop(StopReason reason);
@@ -99,7 +111,7 @@ LogConsumer::~LogConsumer() = default;
 
 ProducerEnds LogConsumer::State::add(const std::string& parent) {
   size_t capacity = ring_size(producers.size());
-  // Half for the rings, a quarter for blocks being filled; the rest is for compressing and for stored files.
+  // Half for the rings, a sixteenth for blocks being filled.
   if (ring_bytes + capacity > memory / 2)
     limit("more than {} processes recorded at the same time", producers.size());
   Producer& producer = producers.emplace_back(capacity);
@@ -166,7 +178,6 @@ void LogConsumer::State::consume(Producer& producer) {
       producer.exited = frame.input.kind() == InputKind::kExit;
       if (producer.exited && &producer == first) first_exit = frame.input.as<ExitInput>();
     }
-    if (&producer == first) first_time = producer.writer->last_time();
   } catch (const std::system_error& error) {
     write_failed(error.what());
   } catch (const Bug&) {
@@ -207,7 +218,9 @@ void LogConsumer::State::stop(StopReason reason) {
 void LogConsumer::State::close(Producer& producer, LogClose otherwise) {
   if (producer.writer == nullptr || stopped == StopReason::kDiskFull) return;
   try {
-    producer.writer->close(producer.exited ? LogClose::kFinished : otherwise);
+    producer.writer->close(producer.exited    ? LogClose::kFinished
+                           : producer.gave_up ? LogClose::kGaveUp
+                                              : otherwise);
   } catch (const std::system_error& error) {
     write_failed(error.what());
   }
@@ -225,6 +238,32 @@ ControlReply LogConsumer::State::store(ControlRequest& request) {
     reply.error = EINVAL;
   }
   return reply;
+}
+
+// Notes which files a process has mapped, and finds one that stands in its way.
+void LogConsumer::State::share(Producer& producer, const ControlRequest& request, ControlReply& reply) {
+  std::vector<SharedFile>& files = producer.shared_files;
+  if (request.time == 0) files.clear();
+  size_t told = files.size();
+  files.resize(told + request.text.size() / sizeof(SharedFile));
+  if (files.size() > told)
+    std::memcpy(&files[told], request.text.data(), (files.size() - told) * sizeof(SharedFile));
+  auto in_the_way = [](const SharedFile& mine, const SharedFile& other) {
+    bool same_file = other.device == mine.device && other.inode == mine.inode;
+    bool same_area = other.area == mine.area && mine.area != 0;
+    return same_file && !same_area && (mine.writable != 0 || other.writable != 0);
+  };
+  for (const Producer& other : producers) {
+    if (&other == &producer || other.writer == nullptr) continue;
+    for (size_t i = told; i < files.size(); ++i) {
+      bool any = std::ranges::any_of(other.shared_files,
+                                     [&](const SharedFile& file) { return in_the_way(files[i], file); });
+      if (!any || is_gone(other)) continue;
+      reply.process = static_cast<int32_t>(std::strtol(other.writer->name().c_str(), nullptr, 10));
+      reply.which = i;
+      return;
+    }
+  }
 }
 
 ControlReply LogConsumer::State::handle(Producer& producer, ControlRequest& request, ProducerEnds& ends) {
@@ -248,6 +287,13 @@ ControlReply LogConsumer::State::handle(Producer& producer, ControlRequest& requ
     drain(producer);
     if (failure.empty()) failure = request.text;
     stop(StopReason::kRequested);
+    break;
+  case ControlKind::kGiveUp:
+    producer.gave_up = true;
+    if (first == &producer) first_gave_up = request.text;
+    break;
+  case ControlKind::kSharedFiles:
+    share(producer, request, reply);
     break;
   case ControlKind::kNewRing:
     try {
@@ -284,7 +330,7 @@ void LogConsumer::State::flush_where_due() {
   size_t buffers = 0;
   for (Producer& producer : producers)
     if (producer.writer != nullptr) buffers += producer.writer->memory();
-  bool scarce = buffers > memory / 4;
+  bool scarce = buffers > memory / 16;
   uint64_t now = now_ms();
   for (Producer& producer : producers) {
     if (producer.writer == nullptr || producer.ignored) continue;
@@ -352,11 +398,12 @@ StopReason LogConsumer::stopped() const {
 const std::string& LogConsumer::failure() const {
   return state_->failure;
 }
-Time LogConsumer::last_time() const {
-  return state_->first_time;
-}
 const std::optional<ExitInput>& LogConsumer::exit() const {
   return state_->first_exit;
+}
+
+const std::string& LogConsumer::gave_up() const {
+  return state_->first_gave_up;
 }
 
 void LogConsumer::finish() {

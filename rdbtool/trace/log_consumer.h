@@ -18,7 +18,7 @@ class TraceWriter;
 class LogConsumer {
 public:
   // `memory` bounds all rings and buffers together.
-  explicit LogConsumer(TraceWriter& writer, size_t memory = 64 << 20);
+  explicit LogConsumer(TraceWriter& writer, size_t memory = 256 << 20);
   ~LogConsumer();
 
   // A ring for a process that the caller is about to start; attach a LogProducer to it on the other side of
@@ -49,12 +49,14 @@ public:
   // Drains everything there is and closes the logs. Producers that still live are stopped first.
   void finish();
 
-  // Of the first process, for TraceEnd: how far it came, and how it ended if it did.
-  Time last_time() const;
+  // Of the first process, for TraceEnd: how it ended, if it did.
   const std::optional<ExitInput>& exit() const;
+  // Likewise, why it could not be recorded any further; empty if it could.
+  const std::string& gave_up() const;
 
 private:
   struct Producer;
+  static bool is_gone(const Producer& producer);
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -18,6 +18,8 @@ const char* words_for(LogClose close) {
     return "the recording was stopped";
   case LogClose::kDamaged:
     return "the process handed over what is no record (its memory was damaged)";
+  case LogClose::kGaveUp:
+    return "rdb could not record the process any further";
   }
   return "closed for an unknown reason";
 }

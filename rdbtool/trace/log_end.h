@@ -15,6 +15,7 @@ enum class LogClose : uint32_t {
   kDiskFull = 3,
   kStopped = 4, // the recording was ended before the process
   kDamaged = 5, // the process handed over what is no record
+  kGaveUp = 6,  // rdb could not record the process any further
 };
 
 // Why a reader has no more.

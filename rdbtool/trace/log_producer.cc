@@ -382,9 +382,35 @@ bool LogProducer::store_file(int fd, const char* path, ContentId* id) {
   return true;
 }
 
+int32_t LogProducer::share_files(const SharedFile* files, size_t count, size_t& which) {
+  constexpr size_t kMost = kMaxText / sizeof(SharedFile);
+  ControlMessage message;
+  message.kind = ControlKind::kSharedFiles;
+  message.origin = ProcessOrigin::kSpawned;
+  size_t told = 0;
+  do {
+    size_t now = count - told < kMost ? count - told : kMost;
+    message.time = told;
+    message.text_size = static_cast<uint32_t>(now * sizeof(SharedFile));
+    copy_bytes(reinterpret_cast<uint8_t*>(message.text), files + told, message.text_size);
+    ControlReply reply;
+    size_t size = offsetof(ControlMessage, text) + message.text_size;
+    if (!request(&message, size, -1, &reply, sizeof reply, nullptr)) return 0;
+    which = reply.which;
+    if (reply.process != 0) return reply.process;
+    told += now;
+  } while (told < count);
+  return 0;
+}
+
 void LogProducer::end_all(const char* why) {
   ControlReply reply;
   request_with_text(ControlKind::kEndAll, why, -1, reply);
+}
+
+void LogProducer::give_up(const char* why) {
+  ControlReply reply;
+  request_with_text(ControlKind::kGiveUp, why, -1, reply);
 }
 
 bool LogProducer::prepare_child(ProcessOrigin origin, Time time, ProducerEnds* ends) {

@@ -30,6 +30,16 @@ struct ProducerEnds {
   int control_fd = -1;
 };
 
+// A file that a process has mapped shared. Processes that have it by the same mapping, which one of them
+// inherited, name the same area.
+struct SharedFile {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  uint64_t area = 0; // 0: none that others could have
+  uint64_t writable = 0;
+  bool operator==(const SharedFile&) const = default;
+};
+
 class LogProducer {
 public:
   // Maps the ring. False if the descriptors are not a ring and its control socket.
@@ -74,8 +84,14 @@ public:
   bool adopt_child(ProducerEnds ends);
   static void close_ends(ProducerEnds ends);
 
+  // Tells the consumer all files that the process has mapped shared. The process that has one
+  // of them too, `which` says of which, one of both writable, by another mapping; 0 if there is none.
+  int32_t share_files(const SharedFile* files, size_t count, size_t& which);
+
   // The recording cannot go on, for none of its processes: the consumer stops them all.
   void end_all(const char* why);
+  // The recording of this process cannot go on.
+  void give_up(const char* why);
 
   // Unmaps the ring and closes the descriptors.
   void detach();

@@ -48,7 +48,6 @@ Json end_to_json(const TraceEnd& end) {
   return {{"kind", kEndNames[static_cast<int>(end.kind)]},
           {"status", end.status},
           {"reason", text_to_json(end.reason)},
-          {"instructions", end.instructions},
           {"unix_ns", end.unix_ns}};
 }
 
@@ -62,7 +61,6 @@ TraceEnd end_from_json(const Json& json) {
   end.kind = static_cast<EndKind>(i);
   end.status = json.at("status").get<int32_t>();
   end.reason = text_from_json(json.at("reason"));
-  end.instructions = json.at("instructions").get<uint64_t>();
   end.unix_ns = json.at("unix_ns").get<uint64_t>();
   return end;
 }

@@ -41,9 +41,8 @@ enum class EndKind : uint8_t {
 struct TraceEnd {
   EndKind kind = EndKind::kExited;
   int32_t status = 0;
-  std::string reason;        // for people; empty when kind and status say it all
-  uint64_t instructions = 0; // of the first program
-  uint64_t unix_ns = 0;      // when
+  std::string reason;   // for people; empty when kind and status say it all
+  uint64_t unix_ns = 0; // when
 
   // "exit 0", "SIGSEGV", "disk full" ...: a few words for a table.
   std::string summary() const;

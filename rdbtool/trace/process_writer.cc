@@ -32,7 +32,7 @@ void ProcessWriter::append(const Input& input) {
   LogState& log = s.inputs;
   if (!s.started && input.kind() != InputKind::kStart)
     bug("the first record of process {} is no start", s.name);
-  if (input.kind() == InputKind{} || input.at.time < s.last_time)
+  if (static_cast<uint8_t>(input.kind()) == 0 || input.at.time < s.last_time)
     bug("process {}: {} at time {} after time {}", s.name, name_of(input.kind()), input.at.time.value,
         s.last_time.value);
   if (data_size(input) > kMaxRecordData) bug("process {}: a record of {} bytes", s.name, data_size(input));

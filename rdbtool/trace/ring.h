@@ -14,7 +14,7 @@ namespace rdb::trace {
 inline constexpr uint64_t kRingMagic = 0x31676e6972626472; // "rdbring1"
 inline constexpr size_t kRingHeaderSize = 4096;
 inline constexpr size_t kMinRing = 32 << 10;
-inline constexpr size_t kMaxRing = 4 << 20;
+inline constexpr size_t kMaxRing = 1 << 20;
 
 struct RingHeader {
   uint64_t magic;
@@ -68,25 +68,28 @@ constexpr size_t max_frame(uint64_t capacity) {
 inline constexpr size_t kMaxText = 4096;
 
 enum class ControlKind : uint32_t {
-  kDoorbell = 1,  // look at the ring; no reply
-  kDrain = 2,     // take and write everything, then reply
-  kStoreFile = 3, // a descriptor comes with it; `text` is its path
-  kNewRing = 4,   // reply with a ring and a socket for a child
-  kEndAll = 5,    // the recording of all processes ends here; `text` says why
+  kDoorbell = 1,    // look at the ring; no reply
+  kDrain = 2,       // take and write everything, then reply
+  kStoreFile = 3,   // a descriptor comes with it; `text` is its path
+  kNewRing = 4,     // reply with a ring and a socket for a child
+  kEndAll = 5,      // the recording of all processes ends here; `text` says why
+  kGiveUp = 6,      // this process cannot be recorded any further; `text` says why
+  kSharedFiles = 7, // `text` is an array of SharedFile
 };
 
 struct ControlMessage {
   ControlKind kind;
   ProcessOrigin origin; // kNewRing
   uint8_t padding[3];
-  uint64_t time; // kNewRing
+  uint64_t time; // kNewRing. kSharedFiles: how many files were told before
   uint32_t text_size;
   char text[kMaxText];
 };
 
 struct ControlReply {
-  uint32_t error; // 0 or an errno value
-  uint32_t padding;
+  uint32_t error;  // 0 or an errno value
+  int32_t process; // kSharedFiles: the one that is in the way
+  uint64_t which;  // and the number of its file
   ContentId file;
 };
 

@@ -46,7 +46,7 @@ int number_of(const std::string& name, const std::string& program) {
   if (digits.size() > 9 ||
       !std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; }))
     return -1;
-  return std::atoi(digits.c_str());
+  return static_cast<int>(std::strtol(digits.c_str(), nullptr, 10));
 }
 
 // Sorts by age: the time the metadata was first written is the directory's; names break ties.
@@ -186,7 +186,8 @@ uint64_t directory_size(const std::string& path) {
     if (error) break;
     struct stat status;
     if (lstat(it->path().c_str(), &status) == 0 && S_ISREG(status.st_mode))
-      total += static_cast<uint64_t>(status.st_size);
+      total += std::min<uint64_t>(static_cast<uint64_t>(status.st_size), // there may be holes
+                                  static_cast<uint64_t>(status.st_blocks) * 512);
   }
   return total;
 }

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-#define RDB_MODULE_HOST_VERSION 6
+#define RDB_MODULE_HOST_VERSION 7
 #define RDB_MODULE_READS 1u
 #define RDB_MODULE_WRITES 2u
 
@@ -40,10 +40,17 @@ struct rdb_module_host {
   const void* (*region_stack)(void);
   // Differs from one run of debug code to the next.
   unsigned long (*run_number)(void);
+  // To be called before libc is used by code that rdb may have found to do without: see needs_libc().
+  void (*use_libc)(void);
 };
 
 // Filled by rdb before any debug code runs.
 extern const struct rdb_module_host* __rdb_module_host;
+
+// Short pieces of debug code run with the program's FS base and vector registers, unless their machine code
+// shows that they need others (rdbtool/debug/plain_code.h). A function of the module that may or may not need
+// libc calls this first when it does; what follows the call is not looked at.
+void __rdb_module_needs_libc(void);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,10 @@
 
 extern __attribute__((visibility("default"))) void* __rdb_module_slots[];
 
+__attribute__((visibility("default"), noinline)) void __rdb_module_needs_libc(void) {
+  if (__rdb_module_host != 0 && __rdb_module_host->version >= 7) __rdb_module_host->use_libc();
+}
+
 // Defined by rdb itself; not there if something else loads the module.
 __attribute__((weak, visibility("default"))) void rdb_module_starting(const struct rdb_module_host** host,
                                                                       void** slots);

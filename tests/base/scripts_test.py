@@ -108,6 +108,25 @@ class Total(harness.TestCase):
         self.assertEqual(self.total(("unit.a", "fail", "Segmentation fault\n"))[1].splitlines()[-1], "0 passed, 1 failed")
         self.assertEqual(self.total(("unit.a", "fail", self.GTEST))[1].splitlines()[-1], "4 passed, 1 failed")
 
+    def test_what_did_not_run_keeps_its_line(self):
+        def page_of(commit, missing, *tests):
+            xml = junit(*tests).replace("<testcase ", f'<testcase time="2" commit="{commit}" ')
+            self.write("results.xml", xml)
+            self.run_program([os.path.join(SCRIPTS, "test-total"), "--status", self.path("page.md"), "--missing", missing,
+                              self.path("results.xml")])
+            with open(self.path("page.md"), encoding="utf-8") as file:
+                return file.read()
+        page = page_of("aaa1111", "e2e.never", ("unit.a", "run", self.GTEST), ("e2e.long", "run", "Ran 3 tests in 1s\n\nOK (skipped=1)\n"))
+        self.assertIn("commit aaa1111: **7 passed, 0 failed, 1 skipped**", page)
+        self.assertIn("Not run: e2e.never.\n", page)
+        page = page_of("bbb2222", "e2e.long e2e.never", ("unit.a", "run", self.GTEST), ("unit.b", "run", self.GTEST))
+        self.assertIn("commit bbb2222: **12 passed, 0 failed, 1 skipped**", page)
+        self.assertIn("| e2e.long | 3 |  | 1 | 2 | aaa1111 |\n| unit.a | 5 |  |  | 2 |  |\n", page)
+        page = page_of("ccc3333", "e2e.long e2e.never unit.b", ("unit.a", "run", self.GTEST), ("unit.c", "run", ""), ("unit.d", "run", ""))
+        self.assertIn("| e2e.long | 3 |  | 1 | 2 | aaa1111 |\n", page)
+        self.assertIn("| unit.b | 5 |  |  | 2 | bbb2222 |\n", page)
+        self.assertIn("Not run: e2e.never.\n", page)
+
     def test_nothing_run_is_not_success(self):
         self.assertEqual(self.total(), (1, "0 passed, 0 failed\n"))
 

@@ -110,6 +110,41 @@ add_executable(prog main.c)
 target_link_libraries(prog tree scale)
 """
 
+CONFIGURE_AC = """\
+AC_INIT([tree], [1.0])
+AC_CONFIG_AUX_DIR([aux])
+AC_CONFIG_MACRO_DIR([m4])
+AM_INIT_AUTOMAKE([foreign])
+AM_PROG_AR
+AC_PROG_CC
+AC_CHECK_HEADERS([stdlib.h unistd.h])
+AC_CHECK_FUNCS([calloc strlcpy])
+LT_INIT
+AC_CONFIG_FILES([Makefile])
+AC_OUTPUT
+"""
+
+MAKEFILE_AM = """\
+ACLOCAL_AMFLAGS = -I m4
+AM_CFLAGS = -O2
+lib_LTLIBRARIES = libscale.la
+libscale_la_SOURCES = scale.c
+libscale_la_LDFLAGS = -version-info 3:1:1
+noinst_LTLIBRARIES = libconvenience.la
+libconvenience_la_SOURCES = size.c
+noinst_LIBRARIES = libtree.a
+libtree_a_SOURCES = insert.c unused.c tree.h
+bin_PROGRAMS = prog
+prog_SOURCES = main.c
+prog_LDADD = libtree.a libconvenience.la libscale.la
+noinst_PROGRAMS = whole
+whole_SOURCES = main.c
+whole_LDADD = libtree.a libconvenience.la libscale.la
+whole_LDFLAGS = -static
+"""
+
+AUTOTOOLS = ("autoreconf", "automake", "libtoolize")
+
 
 def without_regions(files):
     return {name: strip_regions(text) for name, text in files.items()}
@@ -166,6 +201,26 @@ class BuildSystems(CompilerTest):
         self.build_twice(build, ["src/build/prog", "src/build/libscale.so"])
         self.assertIn(("insert.c", 7), self.regions("src/build/prog.rdb"))
         self.assertEqual(self.regions("src/build/libscale.so.rdb"), {("scale.c", 5)})
+
+    @unittest.skipUnless(all(map(shutil.which, AUTOTOOLS)), "no autoconf, automake, libtool")
+    def test_autotools(self):
+        def build(cc, cxx):
+            self.write("src/configure.ac", CONFIGURE_AC)
+            self.write("src/Makefile.am", MAKEFILE_AM)
+            os.mkdir(os.path.join(self.dir, "src", "m4"))
+            folder = os.path.join(self.dir, "src")
+            self.run_command(["autoreconf", "--install", "--force"], cwd=folder)
+            self.run_command(["./configure", f"CC={cc}", f"CXX={cxx}", "CFLAGS=-g -O2", "--disable-silent-rules",
+                              f"--prefix={folder}/installed"], cwd=folder)
+            self.run_command(["make", "-j2"], cwd=folder)
+            self.run_command(["make", "install"], cwd=folder)
+        library = "libscale.so.2.1.1"
+        self.build_twice(build, ["src/.libs/prog", "src/whole", f"src/.libs/{library}", "src/installed/bin/prog",
+                                 f"src/installed/lib/{library}"])
+        self.assertEqual(self.regions("src/.libs/prog.rdb"), {("main.c", 10), ("insert.c", 7), ("tree.h", 8)})
+        self.assertEqual(self.regions("src/whole.rdb"), {("main.c", 10), ("insert.c", 7), ("tree.h", 8), ("scale.c", 5)})
+        self.assertEqual(self.regions(f"src/.libs/{library}.rdb"), {("scale.c", 5)})
+        self.assertEqual(self.run_command([os.path.join(self.dir, "src/installed/bin/prog")]).stdout, "5 18\n")
 
     def test_one_command_compiles_and_links(self):
         self.put(FILES)

@@ -2,9 +2,10 @@
 """What users and build systems see of rdb-clang besides programs: messages with the right line, dependency files,
 preprocessed text, descriptors at each level of optimisation, and the ways to say that something is debug code."""
 import os
+import subprocess
 import unittest
 
-from toolchain import BUILD, CLANG, RDB_CLANG, RDB_CLANGXX, CompilerTest, without_regions
+from toolchain import BUILD, CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest, without_regions
 
 ORACLE = os.path.join(BUILD, "lib", "librdb_oracle.so")
 RDB = os.path.join(BUILD, "bin", "rdb")
@@ -22,6 +23,64 @@ int f(int n) {
     n += 7;
   }
   return n;
+}
+"""
+
+DECLARATIONS = """\
+#include <rdb/rdb.h>
+#include <cstdio>
+#include <vector>
+#define DEFINE_IT(x) int x;
+#define NOTHING
+DEFINE_IT(first)
+NOTHING
+int __rdb_hits = 1'000;   // comment
+namespace outer {
+  [[clang::annotate("rdb")]] static int noted(int n)
+  {
+    return n + "}"[0];
+  }
+  namespace __rdb_tools { std::vector<int> seen; inline int size() { return (int)seen.size(); } }
+  struct Kept { int __rdb_no; } kept;
+  template <class T> T __rdb_max(T a, T b) { return a < b ? b : a; }
+}
+extern "C" {
+  struct __rdb_pair { int a, b; };
+  int __rdb_table[] = { 1, 2, 3 };
+  int plain(int __rdb_arg) { return __rdb_arg; }
+}
+static int (*__rdb_pointer)(int);
+#ifdef DEBUG
+int __rdb_guarded;
+#endif
+/* a */ typedef struct { int z; } __rdb_typed;
+int main(int argc, char **) {
+  rdb_begin
+    outer::__rdb_tools::seen.push_back(argc);
+    __rdb_pair p{1, 2};
+    __rdb_guarded = 3;
+    __rdb_typed t{4};
+    std::printf("%d %d %d %d %d %d %d %d\\n", __rdb_hits, outer::noted(1), outer::__rdb_tools::size(), outer::__rdb_max(1, 7), p.b, __rdb_table[2], __rdb_pointer == 0, __rdb_guarded + t.z);
+  rdb_end
+  return __LINE__ - 14 + plain(first) + outer::kept.__rdb_no;
+}
+"""
+
+DECLARATIONS_BEFORE = """\
+#include <cstdio>
+#include <vector>
+#define DEFINE_IT(x) int x;
+#define NOTHING
+DEFINE_IT(first)
+NOTHING
+namespace outer {
+  struct Kept { int __rdb_no; } kept;
+}
+extern "C" {
+  int plain(int __rdb_arg) { return __rdb_arg; }
+}
+int main(int argc, char **) {
+  return __LINE__ - 14 + plain(first) + outer::kept.__rdb_no;
 }
 """
 
@@ -84,6 +143,32 @@ class FrontEnd(CompilerTest):
         done = self.run_command([RDB_CLANG, "-O2", "--rdb-strict", "-c", "lost.c"], status=1)
         self.assertRegex(done.stderr, r"^lost\.c:6:5: error: .*\[-Werror,-Wrdb-lost-region\]")
         self.assertEqual(self.run_command([RDB_CLANG, "-O0", "--rdb-strict", "-c", "lost.c"]).stderr, "")
+        # As with clang's own warnings.
+        for words, status, kind in ((["-Wno-rdb-lost-region"], 0, ""), (["-w"], 0, ""), (["-Werror=rdb-lost-region"], 1, "error"),
+                                    (["-Werror=rdb-lost-region", "-Wno-error=rdb-lost-region"], 0, "warning")):
+            done = self.run_command([RDB_CLANG, "-O2", *words, "-c", "lost.c"], status=status)
+            self.assertRegex(done.stderr, rf"^lost\.c:6:5: {kind}: this" if kind else r"^\Z", words)
+
+    def test_no_object_is_kept(self):
+        self.write("sum.c", SUM)
+        for output in ("/dev/null", "-"):
+            self.assertEqual(subprocess.run([RDB_CLANG, "-c", "sum.c", "-o", output], cwd=self.dir, capture_output=True).stderr, b"")
+
+    def test_preprocessed_text_has_no_regions(self):
+        """That is said where the text is compiled."""
+        self.write("sum.c", SUM)
+        done = self.run_command([RDB_CLANG, "-save-temps", "-c", "sum.c", "-o", "sum.o"])
+        self.assertRegex(done.stderr, r"^sum\.i: warning: debug regions do not go through preprocessed text.*\[-Wrdb-lost-region\]\n$")
+        self.assertEqual(self.run_command([RDB_CLANG, "-Wno-rdb-lost-region", "-save-temps", "-c", "sum.c", "-o", "sum.o"]).stderr, "")
+
+    def test_every_compile_makes_the_same_object(self):
+        program = os.path.join(SOURCE, "tests", "compiler", "programs", "objects.cc")
+        for level in ("-O0", "-O2"):
+            objects = set()
+            for _ in range(6):
+                self.run_command([RDB_CLANGXX, "-std=c++20", "-w", level, "-c", program, "-o", "same.o"])
+                objects.add(self.read("same.o"))
+            self.assertEqual(len(objects), 1, level)
 
     def test_messages_name_the_edited_line(self):
         """Behind a region, inside one and in the program's own part."""
@@ -150,6 +235,17 @@ class FrontEnd(CompilerTest):
             self.assertEqual(self.debug_output(), "2\n3\n")
             self.write("names.c", without_regions(text))
             self.run_command([CLANG, level, "names.c", "-o", "prog"])
+            self.assertTrue(found == self.read("prog"), "the programs differ")
+
+    def test_declarations_without_markers(self):
+        """The same at file scope, in namespaces and in extern "C", with nothing around it."""
+        for level in ("-O0", "-O2"):
+            self.write("names.cc", DECLARATIONS)
+            self.run_command([RDB_CLANGXX, level, "names.cc", "-o", "prog"])
+            found = self.read("prog")
+            self.assertEqual(self.debug_output(), "1000 126 1 7 2 3 1 7\n")
+            self.write("names.cc", DECLARATIONS_BEFORE)
+            self.run_command([CLANGXX, level, "names.cc", "-o", "prog"])
             self.assertTrue(found == self.read("prog"), "the programs differ")
 
     def test_debug_sources(self):

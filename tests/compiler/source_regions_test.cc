@@ -21,6 +21,54 @@ std::string complaint(std::string_view text) {
   return std::to_string(d.line) + ":" + std::to_string(d.column) + ": " + d.message;
 }
 
+TEST(Regions, DeclarationsThatAreDebugCodeLeave) {
+  EXPECT_EQ(strip("int a;\nint __rdb_b = 3; // c\nint d;\n"), "int a;\nint d;\n");
+  EXPECT_EQ(strip("struct __rdb_s {\n int x;\n};\nint d;\n"), "int d;\n");
+  EXPECT_EQ(strip("int __rdb_f(int n)\n{\n  return '}' + n;\n}\nint d;\n"), "int d;\n");
+  EXPECT_EQ(strip("__attribute__((annotate(\"rdb\")))\nint f(void) { return 1; }\nint d;\n"), "int d;\n");
+  EXPECT_EQ(strip("#ifdef DEBUG\nint __rdb_b;\n#endif\nint d;\n"), "int d;\n");
+  EXPECT_EQ(strip("namespace n {\nint __rdb_b;\nint d;\n}\n"), "namespace n {\nint d;\n}\n");
+  EXPECT_EQ(strip("BEGIN_DECLS\nint __rdb_b;\nDEFINE(x)\nint __rdb_c;\nEND_DECLS\n"),
+            "BEGIN_DECLS\nDEFINE(x)\nEND_DECLS\n");
+  EXPECT_EQ(strip("define(x)\nint __rdb_c;\nold(a)\nint a;\n{ return a; }\nint __rdb_d;\n"),
+            "define(x)\nold(a)\nint a;\n{ return a; }\n");
+  EXPECT_EQ(strip("// src/*.c\n#include \"a/*.h\" // b/*\n#define C \"/*\"\nint __rdb_b;\nint c;\n"),
+            "// src/*.c\n#include \"a/*.h\" // b/*\n#define C \"/*\"\nint c;\n");
+  // Uses, parameters and members are none of their own.
+  for (std::string_view text :
+       {"int f(int __rdb_x) { return __rdb_x; }\n", "int a = __rdb_b;\n", "struct s { int __rdb_x; };\n",
+        "const char* s = \"int __rdb_b;\"; // __rdb_c\n", "#define X int __rdb_b;\n",
+        "#if 0\nit's __rdb_\n#endif\nint d;\n"})
+    EXPECT_EQ(strip(text), text);
+  for (std::string_view text : {"int a; int __rdb_b;\n", "/* a\n */ int __rdb_b;\nint c; /* d */\n",
+                                "int __rdb_b; /* c\n */ int d;\n"})
+    EXPECT_TRUE(complaint(text).ends_with(": a debug-only declaration must stand alone on its lines"))
+        << text;
+  EXPECT_EQ(complaint("#define DEBUG_ONLY __attribute__((annotate(\"rdb\")))\n"),
+            "1:1: annotate(\"rdb\") inside a macro definition; write it where the macro is used");
+}
+
+TEST(Regions, DeclarationsEndWhereTheLanguageSays) {
+  for (std::string_view debug :
+       {"__rdb_s& __rdb_s::operator=(const __rdb_s& o) {\n  return *this;\n}\n",
+        "__rdb_s::__rdb_s(int n)\n  : a{n}, b(n),\n    c{n}\n{\n  a++;\n}\n",
+        "__rdb_s::__rdb_s() noexcept : a{1} {\n}\n",
+        "auto __rdb_f(int n) -> std::string {\n  return {};\n}\n",
+        "template <class T>\nvoid __rdb_f(T t) requires requires(T u) { u.x; }\n{\n  t.x++;\n}\n",
+        "template <class T> requires requires(T t) { t.x; }\nvoid __rdb_f(T t) {}\n",
+        "template <class T = int, bool B = (3 > 2)>\nvoid __rdb_f(T t) {}\n",
+        "int __rdb_f(void) { return 1; };\n", "std::function<int(int)> __rdb_f{[](int x) { return x; }};\n",
+        "__attribute__((__annotate__(\"rdb\"))) int f(void);\n"})
+    EXPECT_EQ(strip(std::string(debug) + "int f(int n) {\n  return n;\n}\n"),
+              "int f(int n) {\n  return n;\n}\n");
+  // What stands inside of a declaration has an attribute of its own.
+  for (std::string_view text : {"int f(void) { __attribute__((annotate(\"rdb\"))) int n; }\n",
+                                "struct s { [[clang::annotate(\"rdb\")]] int n; };\n",
+                                "int f(int n __attribute__((annotate(\"rdb\"))));\n",
+                                "bool operator==(s a, s b) { return a.x == b.x; }\nint c = __rdb_d;\n"})
+    EXPECT_EQ(strip(text), text);
+}
+
 TEST(Regions, RegionAndIncludeLeaveWithTheirLines) {
   std::string_view text = "#include <rdb/rdb.h>\n"
                           "int f(int n) {\n"

@@ -77,13 +77,86 @@ int main() {
 """
 
 
+# Which strlen() and memcpy() it is, libc chooses when a program is linked to them: at its start or at the first call.
+CHOSEN = r"""#include <rdb/rdb.h>
+#include <stdio.h>
+#include <string.h>
+rdb_begin_globals
+static void on_strlen(const struct rdb_event *e) {
+  if (strstr(rdb_where((const char *)e->pc - 1), "main")) printf("strlen = %ld\n", e->result);
+}
+static void on_memcpy(const struct rdb_event *e) {
+  const void *from[2];
+  if (rdb_backtrace(from, 2) == 2 && strstr(rdb_where((const char *)from[1] - 1), "main")) printf("memcpy %lu\n", e->arguments[2]);
+}
+rdb_end_globals
+char room[100];
+int main(int argc, char **argv) {
+  size_t n = strlen("before");
+  if (FIRST) memcpy(room, argv[0], n);
+  rdb_begin
+    rdb_on_return("strlen", on_strlen, 0);
+    rdb_on_call("mem*", on_memcpy, 0);
+  rdb_end
+  n += strlen("behind it");
+  memcpy(room, argv[0], 5);
+  return (int)n;
+}
+"""
+
+# Two coroutines and the main program, each in the same function, called from the same place, on a stack of its own.
+COROUTINES = r"""#include <rdb/rdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <ucontext.h>
+rdb_begin_globals
+static long quick[100];
+static int noted;
+static void on_quick(const struct rdb_event *e) { quick[noted++] = e->result; }
+static void on_step(const struct rdb_event *e) { printf("returned %ld\n", e->result); }
+rdb_end_globals
+ucontext_t contexts[3];
+int step(int who, int next) {
+  if (next >= 0) swapcontext(&contexts[who], &contexts[next]);
+  return who;
+}
+__attribute__((noinline)) int run(int who, int next) {
+  int result = step(who, next);
+  return result + 10;
+}
+void routine(int who, int next) {
+  run(who, next);
+  run(who, -1);
+  if (who == 1) setcontext(&contexts[2]);
+  setcontext(&contexts[0]);
+}
+int main(void) {
+  rdb_begin
+    rdb_on_return("step", CALLBACK, 0);
+  rdb_end
+  for (int i = 1; i < 3; i++) {
+    getcontext(&contexts[i]);
+    contexts[i].uc_stack.ss_sp = malloc(65536);
+    contexts[i].uc_stack.ss_size = 65536;
+    makecontext(&contexts[i], (void (*)(void))routine, 2, i, i == 1 ? 2 : 1);
+  }
+  int n = run(0, 1);
+  n += run(0, -1);
+  rdb_begin
+    for (int i = 0; i < noted; i++) printf("returned %ld\n", quick[i]);
+  rdb_end
+  return n;
+}
+"""
+
+
 class EventApi(harness.TestCase):
     def replay(self, name, source, status, *flags):
         self.write(name, source)
         compiler = harness.program("rdb-clang++" if name.endswith(".cc") else "rdb-clang")
         self.run_program([compiler, "-g", *flags, "-o", "prog", name], status=0)
         self.run_program(["/bin/rm", "-rf", self.path("trace")])
-        self.rdb("record", "--checksum", "-q", "-o", self.path("trace"), "--", "./prog", status=status)
+        self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./prog", status=status)
         replayed = self.rdb("replay", self.path("trace"))
         self.assertEqual(replayed.status, status, f"\n{replayed}")
         return replayed
@@ -98,6 +171,17 @@ class EventApi(harness.TestCase):
         self.assertIn("there is no system call 'wrte'", replayed.err)
         self.assertIn("are not the program's memory", replayed.err)
         self.assertIn("crashed with signal 11", replayed.err)
+
+    def test_functions_that_libc_chooses(self):
+        for flags in (["-DFIRST=1"], ["-DFIRST=0"], ["-DFIRST=0", "-Wl,-z,now"]):
+            replayed = self.replay("chosen.c", CHOSEN, 15, "-O0", "-fno-builtin", *flags)
+            self.assertEqual(replayed.out, "strlen = 9\nmemcpy 5\n", replayed)
+
+    def test_functions_on_several_stacks(self):
+        for callback in ("on_step", "on_quick"):
+            with self.subTest(callback):
+                replayed = self.replay("coroutines.c", COROUTINES, 20, "-O0", f"-DCALLBACK={callback}")
+                self.assertEqual(replayed.out.splitlines(), [f"returned {who}" for who in (1, 1, 2, 2, 0, 0)], replayed)
 
     def test_lambdas(self):
         for level in ("-O0", "-O2"):

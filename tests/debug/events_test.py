@@ -77,7 +77,7 @@ class Events(harness.TestCase):
         self.write(name, source)
         self.run_program([compiler, "-g", *flags, "-o", "prog", name], status=0)
         self.write("input", stdin.decode())
-        self.run_program(["/bin/sh", "-c", f"{harness.rdb()} record --checksum -q -o trace -- ./prog <input"], status=0)
+        self.run_program(["/bin/sh", "-c", f"{harness.rdb()} record --checksum=calls -q -o trace -- ./prog <input"], status=0)
 
     def lines(self, *options):
         replayed = self.rdb("replay", *options, self.path("trace"))
@@ -105,13 +105,27 @@ class Events(harness.TestCase):
 
     def test_library_functions(self):
         self.record("list.c", LIST, "-O0", stdin=b"abc")
-        self.assertIn("malloc()  (push at list.c:12)", self.lines("--trace-calls", "malloc"))
+        # It has no debug information: the registers that may hold arguments are shown.
+        calls = [line for line in self.lines("--trace-calls", "malloc") if line.endswith("(push at list.c:12)")]
+        self.assertRegex(calls[0], r"^malloc\(0x18, 0x[0-9a-f]+, 0x[0-9a-f]+, \.\.\.\)  \(")
 
     def test_writes_to_variables_by_instructions_and_system_calls(self):
         self.record("list.c", LIST, "-O0", stdin=b"abc")
         self.assertEqual(self.lines("--watch", "list.c:count"),
                          ["list.c:count: 0 -> 1  (push at list.c:17)", "list.c:count: 1 -> 2  (push at list.c:17)",
                           "list.c:count: 2 -> 6513249 (0x636261) by a system call  (main at list.c:26)"])
+        # A variable that other files may use too.
+        self.assertRegex(self.lines("--watch", "list.c:wide")[-1], "^list.c:wide: .* -> 07 07( 07)+")
+        self.assertIn("nothing in the recording is called other.c:wide", self.rdb("replay", "--watch", "other.c:wide", self.path("trace")).err)
+
+    def test_variables_of_the_same_name(self):
+        self.write("other.c", "static int count = 5; int more(void) { return ++count; }")
+        self.write("main.c", "static int count; int more(void); int main(void) { count = 2; return more() + count != 8; }")
+        self.run_program(["/usr/bin/gcc", "-g", "-o", "prog", "main.c", "other.c"], status=0)
+        self.rdb("record", "--checksum=calls", "-q", "-o", "trace", "--", "./prog", status=0)
+        self.assertEqual(self.lines("--watch", "count"), ["count: 0 -> 2  (main at main.c:1)",
+                                                          "rdb: of several variables called count, main.c:count is watched; there is other.c:count too"])
+        self.assertEqual(self.lines("--watch", "other.c:count"), ["other.c:count: 5 -> 6  (more at other.c:1)"])
 
     def test_wide_stores_and_addresses(self):
         self.record("list.c", LIST, "-O2", stdin=b"abc")

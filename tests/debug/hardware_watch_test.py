@@ -145,7 +145,7 @@ class HardwareWatches(harness.TestCase):
         self.run_program([harness.program("rdb-clang"), "-g", *flags, "-o", "prog", "prog.c"], status=0)
         self.write("input", "abcdefghijkl")
         self.run_program(["/bin/rm", "-rf", self.path("trace")])
-        command = f"{harness.rdb()} record --checksum -q -o trace -- ./prog 3<input"
+        command = f"{harness.rdb()} record --checksum=calls -q -o trace -- ./prog 3<input"
         self.run_program(["/bin/sh", "-c", command], status=0)
         seen = {}
         for word in ("0", "1"):

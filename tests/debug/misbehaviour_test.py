@@ -193,13 +193,60 @@ int main(void) {
 }
 """
 
+# Each of them goes wrong once, in another way; the last region does not.
+SEVERAL = r"""#include <rdb/rdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+rdb_begin_globals
+static int good;
+static void on_call(const struct rdb_event *e) {
+  printf("callback %lu\n", e->arguments[0]);
+  if (e->arguments[0] == 5) abort();
+}
+rdb_end_globals
+int called(int i) { return i; }
+int main(void) {
+  int sum = 0;
+  rdb_begin
+    rdb_on_call("called", on_call, 0);
+  rdb_end
+  for (int i = 0; i < 10; i++) {
+    rdb_begin
+      printf("first %d\n", i);
+      if (i == 2) *(volatile int *)8 = 1;
+    rdb_end
+    sum += 1;
+    rdb_begin
+      printf("second %d\n", i);
+      if (i == 3) exit(1);
+    rdb_end
+    sum -= 1;
+    rdb_begin
+      printf("third %d\n", i);
+      while (i == 4) { }
+    rdb_end
+    sum += called(i);
+    rdb_begin
+      printf("good %d\n", i);
+      good++;
+    rdb_end
+    printf("program %d\n", i);
+    fflush(stdout);
+  }
+  rdb_begin
+    printf("good in all: %d\n", good);
+  rdb_end
+  return sum;
+}
+"""
+
 
 class Misbehaviour(harness.TestCase):
     def replay(self, what, *options):
         self.write("bad.c", PROGRAM)
         self.run_program([harness.program("rdb-clang"), "-g", "-O0", f"-DWHAT={what}", "-o", "bad", "bad.c"], status=0)
         self.run_program(["/bin/rm", "-rf", self.path("trace")])
-        recorded = self.rdb("record", "--checksum", "-q", "-o", self.path("trace"), "--", "./bad", status=6)
+        recorded = self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./bad", status=6)
         replayed = self.rdb("replay", *options, self.path("trace"))
         self.assertEqual(replayed.status, 6, f"\n{replayed}")
         return recorded, replayed
@@ -223,7 +270,7 @@ class Misbehaviour(harness.TestCase):
                 self.write("jumps.c", JUMPS)
                 self.run_program([harness.program("rdb-clang"), "-g", "-O0", set_place, "-o", "jumps", "jumps.c"], status=0)
                 self.run_program(["/bin/rm", "-rf", self.path("trace")])
-                recorded = self.rdb("record", "--checksum", "-q", "-o", self.path("trace"), "--", "./jumps", status=9)
+                recorded = self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./jumps", status=9)
                 replayed = self.rdb("replay", self.path("trace"), status=9)
                 self.assertEqual(replayed.out, "set 0\nback 0\njump 0\nset 1\nback 1\nset 2\nback 2\n" + recorded.out, f"\n{replayed}")
                 self.assertIn("jumps.c:17: debug code must not call longjmp (to a setjmp of an earlier run", replayed.err)
@@ -265,7 +312,7 @@ class Misbehaviour(harness.TestCase):
     def test_exceptions(self):
         self.write("throws.cc", THROWS)
         self.run_program([harness.program("rdb-clang++"), "-g", "-O0", "-o", "throws", "throws.cc"], status=0)
-        self.rdb("record", "--checksum", "-q", "-o", self.path("trace"), "--", "./throws", status=0)
+        self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./throws", status=0)
         replayed = self.rdb("replay", self.path("trace"), status=0)
         self.assertEqual(replayed.out, "caught 42\nend 4\n")
         self.assertIn("an exception left debug code: out of here", replayed.err)
@@ -280,7 +327,7 @@ class Misbehaviour(harness.TestCase):
                 self.write("bad.c", GOES_ON)
                 self.run_program([harness.program("rdb-clang"), "-g", "-O0", f"-DWHAT={what}", "-o", "bad", "bad.c"], status=0)
                 self.run_program(["/bin/rm", "-rf", self.path("trace")])
-                recorded = self.rdb("record", "--checksum", "-q", "-o", self.path("trace"), "--", "./bad", status=21)
+                recorded = self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./bad", status=21)
                 replayed = self.rdb("replay", "--region-timeout", "0.4", self.path("trace"))
                 self.assertEqual(replayed.status, recorded.status, f"\n{replayed}")
                 value, seen, expected = 0, 0, []
@@ -315,7 +362,7 @@ class Misbehaviour(harness.TestCase):
                 with self.subTest(what, who=culprit):
                     self.run_program([harness.program("rdb-clang"), "-g", "-O0", f"-DWHAT={what}", f"-DWHERE={who}", "-o", "bad", "bad.c"], status=0)
                     self.run_program(["/bin/rm", "-rf", self.path("trace")])
-                    self.rdb("record", "--checksum", "-q", "-o", self.path("trace"), "--", "./bad", status=15)
+                    self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./bad", status=15)
                     replayed = self.rdb("replay", self.path("trace"), status=15)
                     expected, kept, value = [], 0, 0
                     for i in range(1, 6):
@@ -331,11 +378,27 @@ class Misbehaviour(harness.TestCase):
                     self.assertRegex(replayed.err, rf"(?m)^rdb: {place}: .*; this (region|callback) is not run any more$")
                     self.assertEqual(replayed.err.count("not run any more"), 1, replayed.err)
 
+    def test_several_that_go_wrong(self):
+        """One after the other, before there is a copy in between."""
+        self.write("bad.c", SEVERAL)
+        self.run_program([harness.program("rdb-clang"), "-g", "-O0", "-o", "bad", "bad.c"], status=0)
+        self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./bad", status=45)
+        expected = []
+        for i in range(10):
+            expected += [f"{name} {i}" for k, name in enumerate(("first", "second", "third", "callback"), 2) if i <= k]
+            expected += [f"good {i}", f"program {i}"]
+        for options in ([], ["--prefix"]):
+            replayed = self.rdb("replay", "--region-timeout", "0.3", *options, self.path("trace"), status=45)
+            plain = [re.sub(r"^\[\d+ \d+ [^]]+\] ", "", line) for line in replayed.out.splitlines()]
+            self.assertEqual(plain, expected + ["good in all: 10"], f"\n{replayed}")
+            told = re.findall(r"(?m)^rdb: (.*): .*; this (?:region|callback) is not run any more$", replayed.err)
+            self.assertEqual([place.split(":")[0] for place in told], ["bad.c"] * 3 + ["an event's callback"], replayed.err)
+
     def stray(self, *options):
         self.write("stray.c", STRAY)
         self.run_program([harness.program("rdb-clang"), "-g", "-O0", "-o", "stray", "stray.c"], status=0)
         self.run_program(["/bin/rm", "-rf", self.path("trace")])
-        self.rdb("record", "-q", *(["--checksum"] if "--protect=undo" in options else []), "-o", self.path("trace"), "--",
+        self.rdb("record", "-q", *(["--checksum=calls"] if "--protect=undo" in options else []), "-o", self.path("trace"), "--",
                  "./stray", status=2)
         return self.rdb("replay", *options, self.path("trace"))
 

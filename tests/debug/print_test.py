@@ -189,7 +189,7 @@ class Print(harness.TestCase):
     def record(self, name, source, *flags, cxx=False):
         self.write(name, source)
         self.run_program([CLANG, *flags, name, "-o", "program", *(["-lstdc++"] if cxx else [])], status=0)
-        self.rdb("record", "--checksum", "-q", "-o", "trace", "./program")
+        self.rdb("record", "--checksum=calls", "-q", "-o", "trace", "./program")
 
     def printed(self, *words, status=0):
         result = self.rdb("print", "trace", *words, status=status)
@@ -377,7 +377,7 @@ class ByDebugInformation(harness.TestCase):
     def record(self, *flags):
         self.write("work.c", PROGRAM)
         self.run_program(["/usr/bin/gcc", *flags, "work.c", "-o", "program"], status=0)
-        self.rdb("record", "--checksum", "-q", "-o", "trace", "./program", status=0)
+        self.rdb("record", "--checksum=calls", "-q", "-o", "trace", "./program", status=0)
 
     def printed(self, *words):
         result = self.rdb("print", "trace", *words, status=0)

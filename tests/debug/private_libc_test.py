@@ -209,6 +209,66 @@ int main(void) {
 }
 """
 
+# What functions of the program give to debug code lies in the program's heap; debug code destroys it.
+GIVEN = r"""#include <rdb/rdb.h>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+struct Node { int value; std::string name; };
+std::vector<int> numbers(int n) { std::vector<int> v; for (int i = 0; i < n; i++) v.push_back(i * i); return v; }
+std::string text(int n) { return std::string(n, 'x') + "!"; }
+std::map<std::string, Node> table(int n) {
+  std::map<std::string, Node> m;
+  for (int i = 0; i < n; i++) m[text(i + 20)] = {i, text(30)};
+  return m;
+}
+std::unique_ptr<Node[]> several(int n) { return std::unique_ptr<Node[]>(new Node[n]{{n, text(40)}}); }
+std::shared_ptr<Node> shared(int n) { return std::make_shared<Node>(Node{n, text(50)}); }
+char *copy(const char *what) { return strdup(what); }
+rdb_begin_globals
+static std::vector<std::string> kept;
+static std::ostringstream stream;
+static int turn;
+rdb_end_globals
+[[gnu::noinline]] int step(int i) {
+  rdb_begin
+    int k = turn++;
+    auto v = numbers(5 + k);
+    v.push_back(k);
+    auto m = table(4);
+    m.erase(m.begin());
+    m["mine"] = {7, "a name of the debug code's own"};
+    auto n = several(3);
+    auto s = shared(9);
+    char *c = copy("a text that is long enough");
+    std::string t = text(60), u = t + c;
+    t = "now it has private memory instead of the program's";
+    free(c);
+    kept.push_back(u);
+    stream << text(3) << v.size();
+    std::printf("%zu %zu %d %zu %zu %d %zu\n", v.size(), m.size(), n[0].value, n[0].name.size(), s->name.size(), v.back(), kept.size());
+  rdb_end
+  return i + static_cast<int>(text(20).size());
+}
+int main() {
+  int sum = 0;
+  for (int i = 0; i < 50; i++) sum += step(i) + numbers(4)[3] + table(3).begin()->second.value + several(2)[0].value + shared(3)->value;
+  std::printf("sum %d\n", sum);
+  rdb_begin
+    std::printf("%zu %zu %s\n", kept.size(), kept[49].size(), stream.str().substr(0, 10).c_str());
+    char *c = copy("x");
+    c = static_cast<char *>(realloc(c, 100));
+    std::printf("%s\n", c);
+  rdb_end
+  return 0;
+}
+"""
+
 
 class PrivateLibc(harness.TestCase):
     def replay(self, name, source, *flags, options=()):
@@ -216,7 +276,7 @@ class PrivateLibc(harness.TestCase):
         compiler = harness.program("rdb-clang++" if name.endswith(".cc") else "rdb-clang")
         self.run_program([compiler, "-g", *flags, "-o", "prog", name], status=0)
         self.run_program(["/bin/rm", "-rf", self.path("trace")])
-        recorded = self.rdb("record", "--checksum", "-q", "-o", self.path("trace"), "--", "./prog")
+        recorded = self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./prog")
         replayed = self.rdb("replay", *options, self.path("trace"))
         self.assertEqual(replayed.status, recorded.status, f"\n{replayed}")
         return recorded, replayed
@@ -247,6 +307,14 @@ class PrivateLibc(harness.TestCase):
                 self.assertEqual(replayed.out, "ann 6 10 4 3 1 2\na name that is too long to be kept inside of its string 165 55 56 "
                                                "55 2 2\n" + recorded.out, replayed.err)
                 self.assertEqual(self.read("log.txt"), "begin\n3\n55\nend 2\n")
+
+    def test_objects_that_the_program_gives(self):
+        for level in ("-O0", "-O2"):
+            with self.subTest(level):
+                recorded, replayed = self.replay("given.cc", GIVEN, level)
+                lines = [f"{6 + i} 4 3 41 51 {i} {i + 1}" for i in range(50)]
+                self.assertEqual(replayed.out.splitlines(), [*lines, "50 87 xxx!6xxx!7", recorded.out.strip()], f"\n{replayed}")
+                self.assertIn("debug code must not call realloc with memory of the program", replayed.err)
 
     def test_formats_are_those_of_libc(self):
         recorded, replayed = self.replay("formats.c", FORMATS, "-O0", "-Wno-format")

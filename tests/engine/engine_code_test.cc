@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <random>
+#include <ucontext.h>
 
 namespace rdb::engine {
 namespace {
@@ -126,6 +127,90 @@ TEST_P(CodeTest, memory_stays_bounded_when_code_comes_and_goes) {
     engine->invalidate(GuestAddr(kLowCode), 4096);
   }
   EXPECT_LT(engine->statistics().peak_cache_bytes, 8u << 20);
+}
+
+// How a quick hook may go about it; each time it leaves nothing of the host's vector registers as it was.
+enum class Way : uint8_t { stays, leaves, traps, declines };
+
+struct QuickHookCase {
+  Translator* engine;
+  Way way;
+  uint64_t calls = 0;
+};
+QuickHookCase* g_case = nullptr;
+
+void spoil_vectors() {
+  asm volatile("pcmpeqd %%xmm0, %%xmm0; movaps %%xmm0, %%xmm3; movaps %%xmm0, %%xmm4; movaps %%xmm0, %%xmm15"
+               :
+               :
+               : "xmm0", "xmm3", "xmm4", "xmm15");
+  if (cpu().avx) asm volatile("vzeroall");
+}
+
+bool quick_hook(void*, void* argument, uint64_t) {
+  auto& hook = *static_cast<QuickHookCase*>(argument);
+  EXPECT_TRUE(hook.engine->in_quick_hook());
+  if (hook.way == Way::declines) return false;
+  ++hook.calls;
+  if (hook.way == Way::stays) return true;
+  if (hook.way == Way::leaves) hook.engine->leave_quick_hook();
+  if (hook.way == Way::traps) asm volatile("ud2");
+  EXPECT_FALSE(hook.engine->in_quick_hook());
+  spoil_vectors();
+  return true;
+}
+
+void on_trap(int, siginfo_t*, void* context) {
+  spoil_vectors();
+  g_case->engine->leave_quick_hook(context);
+  static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP] += 2; // ud2
+}
+
+TEST_P(CodeTest, quick_hooks_change_nothing) {
+  constexpr uint64_t kRounds = 600;
+  auto fill = [&](Engine& engine) {
+    reset(engine, rdb_test_code, kRounds);
+    std::vector<std::byte> image(engine.vector_size());
+    for (size_t i = 160; i < 416; ++i)
+      image[i] = static_cast<std::byte>(i * 7);
+    uint64_t used = 2;
+    if (cpu().avx) {
+      used = 6;
+      for (size_t i = 0; i < 256; ++i)
+        image[cpu().component_offset[2] + i] = static_cast<std::byte>(i * 11 + 3);
+    }
+    const uint32_t mxcsr = 0x7FA0;
+    std::memcpy(image.data() + 24, &mxcsr, sizeof mxcsr);
+    std::memcpy(image.data() + 512, &used, sizeof used);
+    engine.write_vectors(image);
+  };
+  struct sigaction action{};
+  action.sa_sigaction = on_trap;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGILL, &action, nullptr);
+  Outcome expected;
+  {
+    auto engine = make(Tier::step);
+    fill(*engine);
+    expected = run(*engine, UINT64_MAX);
+  }
+  for (Tier tier : {Tier::step, Tier::blocks, Tier::traces})
+    for (Way way : {Way::stays, Way::leaves, Way::traps, Way::declines}) {
+      auto engine = make(tier);
+      QuickHookCase hook{engine.get(), way};
+      g_case = &hook;
+      auto slowly = [](void*, void* argument, uint64_t) {
+        ++static_cast<QuickHookCase*>(argument)->calls;
+        spoil_vectors();
+      };
+      engine->add_hook(GuestAddr(code(rdb_test_function)),
+                       {.function = slowly, .argument = &hook, .quick = quick_hook});
+      fill(*engine);
+      expect_equal(expected, run(*engine, UINT64_MAX),
+                   fmt::format("tier {}, way {}", static_cast<int>(tier), static_cast<int>(way)));
+      EXPECT_EQ(hook.calls, kRounds);
+    }
+  signal(SIGILL, SIG_DFL);
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, CodeTest, testing::Bool(),

@@ -19,6 +19,7 @@ extern const uint8_t rdb_test_faults[];
 extern const uint8_t rdb_test_ends[];
 extern const uint8_t rdb_test_lazy[];
 extern const uint8_t rdb_test_slot[];
+extern const uint8_t rdb_test_strides[];
 extern const uint8_t rdb_test_code_end[];
 }
 

@@ -5,7 +5,7 @@
 asm(R"(
     .text
     .globl rdb_test_code, rdb_test_function, rdb_test_constant, rdb_test_faults, rdb_test_ends, rdb_test_code_end
-    .globl rdb_test_lazy, rdb_test_slot
+    .globl rdb_test_lazy, rdb_test_slot, rdb_test_strides
 rdb_test_code:
     mov %rsi, %rcx
     xor %eax, %eax
@@ -66,6 +66,57 @@ rdb_test_faults:
     movdqu (%r11), %xmm1
     dec %ecx
     jnz 6b
+    syscall
+# Goes through memory in steps of every kind, upwards and downwards. rdi: 4096 bytes, rsi: rounds.
+rdb_test_strides:
+    mov %rsi, %r9
+1:  xor %edx, %edx
+2:  mov %al, 0x100(%rdi,%rdx)
+    lea 3(%rax,%rdx), %eax
+    cmp %eax, 0x100(%rdi,%rdx,4)
+    mov %ax, 0x400(%rdi,%rdx,4)
+    inc %rdx
+    cmp $50, %rdx
+    jb 2b
+    lea 0xA00(%rdi), %rbx
+    mov $40, %ecx
+3:  mov %eax, (%rbx)
+    add %eax, 4(%rbx)
+    movq %rax, %xmm3
+    movdqu %xmm3, -0x21(%rbx)
+    lea -7(%rbx), %rbx
+    adc %rcx, %rax
+    push %rax
+    mov %rax, -0x18(%rsp)
+    sub $0x20, %rsp
+    mov %rcx, 8(%rsp)
+    add $0x20, %rsp
+    pop %r8
+# These touch memory elsewhere than their operand says.
+    bts %rcx, 0x700(%rdi)
+    imul $-37, %ecx, %r11d
+    btc %r11d, 0x900(%rdi)
+    lock btr %r11w, 0x800(%rdi)
+    push %rax
+    push %rcx
+    popq 8(%rsp)
+    pop %r8
+    dec %ecx
+    jnz 3b
+    mov %rdi, %rbx
+    mov $0x300, %r10
+4:  mov %eax, (%rbx,%r10)
+    add $2, %rbx
+    mov %al, 1(%rbx,%r10)
+    sub $5, %r10
+    mov (%rbx,%r10), %r11b
+    xchg %r11, (%rbx,%r10)
+    inc %r10d
+    dec %r10
+    cmp $0x40, %r10
+    ja 4b
+    dec %r9
+    jnz 1b
     syscall
 # Flags live across every kind of block end. They are made of a changing word, and seen behind the end; rax
 # collects them. rbx: rounds; rdi: memory with a copy of rsi, which is not zero.

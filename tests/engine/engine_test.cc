@@ -107,14 +107,47 @@ struct Touch {
   bool operator==(const Touch&) const = default;
 };
 
-TEST_P(EngineTest, finds_the_same_accesses_in_every_tier) {
-  constexpr uint64_t kRounds = 2000;
-  const auto data = reinterpret_cast<uint64_t>(data_);
-  const auto stack = reinterpret_cast<uint64_t>(stack_) + 65536 - 64;
+class WatchTest : public EngineTest {
+protected:
   struct Set {
     const char* name;
     std::vector<WatchFilter::Watch> watches;
   };
+
+  // Compares what is told in every tier.
+  void compare(const std::vector<Set>& sets, const uint8_t* label, uint64_t rounds) {
+    for (const Set& set : sets) {
+      std::vector<Touch> expected;
+      Outcome last;
+      for (Tier tier : {Tier::step, Tier::blocks, Tier::traces}) {
+        auto engine = make(tier);
+        for (const WatchFilter::Watch& watch : set.watches)
+          engine->add_watch(GuestAddr(watch.begin), watch.end - watch.begin, watch.reads, watch.writes);
+        std::vector<Touch> found;
+        reset(*engine, label, rounds);
+        Stop stop;
+        while ((stop = engine->run(UINT64_MAX)).reason == StopReason::access)
+          found.push_back({engine->executed(), engine->registers().rip, stop.access.address.value,
+                           stop.access.size, stop.access.write});
+        Outcome end = outcome(*engine, stop.reason, engine->executed());
+        ASSERT_EQ(static_cast<int>(stop.reason), static_cast<int>(StopReason::system_call)) << set.name;
+        if (tier == Tier::step) {
+          expected = found;
+          last = end;
+          continue;
+        }
+        ASSERT_EQ(expected.size(), found.size()) << set.name;
+        EXPECT_TRUE(expected == found) << set.name;
+        expect_equal(last, end, set.name);
+      }
+    }
+  }
+};
+
+TEST_P(WatchTest, finds_the_same_accesses_in_every_tier) {
+  constexpr uint64_t kRounds = 2000;
+  const auto data = reinterpret_cast<uint64_t>(data_);
+  const auto stack = reinterpret_cast<uint64_t>(stack_) + 65536 - 64;
   std::vector<Set> sets = {
       {"one byte", {{data + 0x805, data + 0x806, true, true}}},
       {"writes of four ranges",
@@ -130,29 +163,108 @@ TEST_P(EngineTest, finds_the_same_accesses_in_every_tier) {
   for (uint64_t i = 0; i < 1000; ++i)
     sets.back().watches.push_back({data + 0x2000 + 0x1000 * i, data + 0x2001 + 0x1000 * i, true, true});
   sets.back().watches.push_back({data + 0x400, data + 0x408, true, true});
-  for (const Set& set : sets) {
-    std::vector<Touch> expected;
-    Outcome last;
-    for (Tier tier : {Tier::step, Tier::blocks, Tier::traces}) {
-      auto engine = make(tier);
-      for (const WatchFilter::Watch& watch : set.watches)
-        engine->add_watch(GuestAddr(watch.begin), watch.end - watch.begin, watch.reads, watch.writes);
-      std::vector<Touch> found;
-      reset(*engine, rdb_test_code, kRounds);
-      Stop stop;
-      while ((stop = engine->run(UINT64_MAX)).reason == StopReason::access)
-        found.push_back({engine->executed(), engine->registers().rip, stop.access.address.value,
-                         stop.access.size, stop.access.write});
-      Outcome end = outcome(*engine, stop.reason, engine->executed());
-      if (tier == Tier::step) {
-        expected = found;
-        last = end;
-        continue;
-      }
-      ASSERT_EQ(expected.size(), found.size()) << set.name;
-      EXPECT_TRUE(expected == found) << set.name;
-      expect_equal(last, end, set.name);
+  compare(sets, rdb_test_code, kRounds);
+}
+
+// One question answers for several places where it can.
+TEST_P(WatchTest, finds_the_same_accesses_of_loops_in_every_tier) {
+  const auto data = reinterpret_cast<uint64_t>(data_);
+  const auto stack = reinterpret_cast<uint64_t>(stack_) + 65536 - 64;
+  std::mt19937_64 random(11);
+  std::vector<Set> sets;
+  for (int i = 0; i < 40; ++i) {
+    Set set{"random", {}};
+    for (uint64_t n = 1 + random() % 4; n > 0; --n) {
+      uint64_t begin = random() % 4 == 0 ? stack - random() % 0x60 : data + random() % 0xB00;
+      unsigned how = 1 + static_cast<unsigned>(random() % 3);
+      set.watches.push_back({begin, begin + 1 + random() % 24, (how & 1) != 0, (how & 2) != 0});
     }
+    sets.push_back(set);
+  }
+  compare(sets, rdb_test_strides, 6);
+}
+
+// No byte changes that was not told of before.
+TEST_P(WatchTest, everything_that_is_written_is_told) {
+  for (Tier tier : {Tier::step, Tier::blocks, Tier::traces}) {
+    auto engine = make(tier);
+    engine->add_watch(GuestAddr(reinterpret_cast<uint64_t>(data_)), 4096, false, true);
+    engine->add_watch(GuestAddr(reinterpret_cast<uint64_t>(stack_)), 65536, false, true);
+    reset(*engine, rdb_test_strides, 2);
+    auto memory = [&] {
+      std::vector<uint8_t> bytes(data_, data_ + 4096);
+      bytes.insert(bytes.end(), stack_ + 65536 - 512, stack_ + 65536);
+      return bytes;
+    };
+    auto index_of = [&](uint64_t address) {
+      uint64_t in_data = address - reinterpret_cast<uint64_t>(data_);
+      return in_data < 4096 ? in_data : 4096 + address - reinterpret_cast<uint64_t>(stack_ + 65536 - 512);
+    };
+    std::vector<uint8_t> before = memory();
+    Stop stop;
+    uint64_t at = 0, size = 0;
+    do {
+      stop = engine->run(UINT64_MAX);
+      std::vector<uint8_t> now = memory();
+      for (size_t i = 0; i < now.size(); ++i)
+        ASSERT_TRUE(before[i] == now[i] || i - at < size) << i << " before " << engine->registers().rip;
+      before = now;
+      at = index_of(stop.access.address.value);
+      size = stop.access.size;
+    } while (stop.reason == StopReason::access);
+    EXPECT_EQ(static_cast<int>(stop.reason), static_cast<int>(StopReason::system_call));
+  }
+}
+
+// Also where the rest of a run is stepped.
+TEST_P(WatchTest, a_hook_comes_before_the_access_of_its_instruction) {
+  constexpr uint64_t kFirstStore = 5;
+  const auto data = reinterpret_cast<uint64_t>(data_);
+  for (Tier tier : {Tier::step, Tier::blocks, Tier::traces})
+    for (uint64_t limit : {UINT64_MAX, uint64_t{20000}, uint64_t{300}, uint64_t{7}}) {
+      auto engine = make(tier);
+      engine->add_watch(GuestAddr(data + 0x100), 50, false, true);
+      uint64_t hooked = 0, told = 0;
+      auto count = [](void*, void* argument, uint64_t) { ++*static_cast<uint64_t*>(argument); };
+      engine->add_hook(GuestAddr(code(rdb_test_strides) + kFirstStore),
+                       {.function = count, .argument = &hooked});
+      reset(*engine, rdb_test_strides, 6);
+      Stop stop;
+      do {
+        stop = engine->run(limit);
+        ASSERT_NE(static_cast<int>(stop.reason), static_cast<int>(StopReason::fault));
+        bool here = engine->registers().rip == code(rdb_test_strides) + kFirstStore;
+        if (stop.reason != StopReason::access || !here) continue;
+        ASSERT_EQ(hooked, ++told) << "tier " << static_cast<int>(tier) << ", limit " << limit;
+      } while (stop.reason != StopReason::system_call);
+      EXPECT_EQ(told, 6u * 50);
+    }
+}
+
+// A hook may begin to watch what the instruction behind it is about to touch, or one after that.
+TEST_P(WatchTest, what_a_hook_watches_is_told_at_once) {
+  const auto data = reinterpret_cast<uint64_t>(data_);
+  constexpr uint64_t kFirstStore = 5;
+  for (Tier tier : {Tier::step, Tier::blocks, Tier::traces}) {
+    auto engine = make(tier);
+    engine->add_watch(GuestAddr(data + 0x2000), 8, false, true);
+    struct Context {
+      Translator* engine;
+      uint64_t address;
+    } context{engine.get(), data + 0x100};
+    auto begin = [](void*, void* argument, uint64_t) {
+      auto& to = *static_cast<Context*>(argument);
+      if (to.address != 0) to.engine->add_watch(GuestAddr(to.address), 1, false, true);
+      to.address = 0;
+    };
+    engine->add_hook(GuestAddr(code(rdb_test_strides) + kFirstStore),
+                     {.function = begin, .argument = &context});
+    reset(*engine, rdb_test_strides, 6);
+    uint64_t before = engine->executed();
+    Stop stop = engine->run(UINT64_MAX);
+    ASSERT_EQ(static_cast<int>(stop.reason), static_cast<int>(StopReason::access));
+    EXPECT_EQ(engine->executed() - before, 2u);
+    EXPECT_EQ(stop.access.address.value, data + 0x100);
   }
 }
 
@@ -244,6 +356,8 @@ TEST_P(EngineTest, an_interrupt_ends_the_run) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, EngineTest, testing::Bool(),
+                         [](const auto& place) { return place.param ? "near" : "far"; });
+INSTANTIATE_TEST_SUITE_P(Places, WatchTest, testing::Bool(),
                          [](const auto& place) { return place.param ? "near" : "far"; });
 
 } // namespace

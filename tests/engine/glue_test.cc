@@ -125,8 +125,16 @@ protected:
     EXPECT_EQ(text(glue.hook, glue.quick_hook), save_general() + "; cld; " + save_rest + call("HOOK") +
                                                     "; mov [HOST_RSP], rsp; mov [RESUME], rax; "
                                                     "test rax, rax; jz @; jmp @");
-    EXPECT_EQ(text(glue.quick_hook, glue.indirect_miss),
-              save_general() + "; cld; " + call_quickly("QUICK_HOOK") + "; jz @; jmp @");
+    const auto* to_host = reinterpret_cast<const uint8_t*>(glue.to_host);
+    EXPECT_EQ(text(glue.quick_hook, to_host),
+              save_general() + "; cld; rdfsbase rax; mov [FS], rax; mov dword ptr [IN_QUICK], 0x02; " +
+                  call("QUICK_HOOK") +
+                  "; mov [HOST_RSP], rsp; mov [RESUME], rax; cmp dword ptr [IN_QUICK], 0x00; jz @; "
+                  "mov dword ptr [IN_QUICK], 0x00; test rax, rax; jz @; jmp @; test rax, rax; jz @; jmp @");
+    EXPECT_EQ(text(to_host, glue.indirect_miss),
+              "stmxcsr [GUEST_MXCSR]; " + save_vectors +
+                  "ldmxcsr [HOST_MXCSR]; mov rax, [HOST_FS]; wrfsbase rax; "
+                  "mov dword ptr [IN_QUICK], 0x00; ret");
     EXPECT_EQ(text(glue.indirect_miss, end_), "mov [TARGET], rcx; mov rcx, [RCX]; mov rax, [RAX]; "
                                               "mov dword ptr [EXIT], 0x4D; jmp @");
   }
@@ -160,6 +168,7 @@ TEST_F(GlueTest, avx512) {
 // Where the branches between these pieces go.
 TEST_F(GlueTest, branches) {
   Glue glue = emit({});
+  const auto* to_host = reinterpret_cast<const uint8_t*>(glue.to_host);
   struct Case {
     const uint8_t* begin;
     const uint8_t* end;
@@ -171,8 +180,9 @@ TEST_F(GlueTest, branches) {
       {glue.quick_leave, glue.hook, "jmp ", "mov eax, [FLAGS]"},
       {glue.hook, glue.quick_hook, "jz ", "pop r15; pop r14"},
       {glue.hook, glue.quick_hook, "jmp ", "movups xmm0, [V0]"},
-      {glue.quick_hook, glue.indirect_miss, "jz ", "rdfsbase rax"},
-      {glue.quick_hook, glue.indirect_miss, "jmp ", "mov eax, [FLAGS]"},
+      // Left by to_host.
+      {glue.quick_hook, to_host, "jz ", "pop r15; pop r14"},
+      {glue.quick_hook, to_host, "jmp ", "movups xmm0, [V0]"},
       {glue.indirect_miss, end_, "jmp ", "mov [G4], rsp; mov rsp, [HOST_RSP]"},
   };
   for (const Case& c : cases) {

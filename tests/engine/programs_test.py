@@ -16,6 +16,7 @@ PLUGINS = [harness.target(f"eng_plugin{i}.so") for i in (1, 2, 3)]
 
 # name → (program, arguments)
 PROGRAMS = {
+    "avx512": ("eng_avx512", []),
     "calls": ("eng_calls", []),
     "calls_static": ("eng_calls_static", []),
     "calls_static_pie": ("eng_calls_static_pie", []),
@@ -69,7 +70,7 @@ class Recorded(guests.GuestTest):
 
 
 def add_recorded():
-    for name in {"smc", "vsyscall", "computed_goto", "dlopen"} & set(PROGRAMS):
+    for name in {"avx512", "smc", "vsyscall", "computed_goto", "dlopen"} & set(PROGRAMS):
         setattr(Recorded, f"test_{name}", lambda self, name=name: self.check(name))
 
 

@@ -253,8 +253,38 @@ TEST_F(Translate, on_the_stack_one_question_serves_for_neighbours) {
       block(Flavour::basic, path(kPc, {{0x48, 0x89, 0x44, 0x24, 0x10}, {0x48, 0x89, 0x44, 0x24, 0x18}}));
   std::string code = text(made);
   EXPECT_NE(code.find("lea rcx, [rsp+0x10]; rorx rcx, rcx, 0x06"), std::string::npos) << code;
-  EXPECT_NE(code.find("lea rcx, [rsp+0x10]; rorx rcx, rcx, 0x0C"), std::string::npos) << code;
   EXPECT_EQ(code.find("lea rcx, [rsp+0x18]"), std::string::npos) << code;
+  // Each eight bytes of them, if need be.
+  EXPECT_NE(code.find("lea rcx, [rsp+0x10]; rorx rcx, rcx, 0x03"), std::string::npos) << code;
+  EXPECT_NE(code.find("lea rcx, [rsp+0x10]; lea rcx, [rcx+0x08]; rorx rcx, rcx, 0x03"), std::string::npos)
+      << code;
+}
+
+TEST_F(Translate, one_question_serves_for_what_a_loop_goes_through) {
+  cache_.watches().add({0x5000, 0x5008, false, true});
+  const Bytes store = {0x88, 0x04, 0x3B};            // mov [rbx+rdi], al
+  const Bytes next = {0x48, 0xFF, 0xC7};             // inc rdi
+  const Bytes far = {0x48, 0x83, 0xC7, 0x40};        // add rdi, 0x40
+  const Bytes narrow = {0xFF, 0xC7};                 // inc edi
+  const Bytes back = {0x48, 0x8D, 0x7F, 0xF8};       // lea rdi, [rdi-8]
+  const Bytes other = {0x48, 0x89, 0xF3};            // mov rbx, rsi
+  const Bytes scaled = {0x88, 0x04, 0xBB};           // mov [rbx+rdi*4], al
+  const Bytes wide = {0x0F, 0x11, 0x44, 0x3B, 0x01}; // movups [rbx+rdi+1], xmm0
+  auto questions = [&](const std::vector<Bytes>& code) {
+    std::string made = text(block(Flavour::basic, path(kPc, code)));
+    size_t count = 0;
+    for (size_t at = 0; (at = made.find("rorx rcx, rcx, 0x06", at)) != std::string::npos; ++at)
+      ++count;
+    return count;
+  };
+  EXPECT_EQ(questions({store, next, store, next, store, back, store}), 1u);
+  EXPECT_EQ(questions({store, next, wide}), 1u);
+  EXPECT_EQ(questions({store, far, store}), 2u);
+  EXPECT_EQ(questions({store, narrow, store}), 2u);
+  EXPECT_EQ(questions({store, other, store}), 2u);
+  EXPECT_EQ(questions({store, scaled}), 2u);
+  EXPECT_EQ(questions({scaled, next, scaled, next, scaled}), 1u);
+  EXPECT_EQ(questions({scaled, far, scaled}), 2u);
 }
 
 TEST_F(Translate, reads_are_not_asked_about_where_only_writes_are_watched) {

@@ -8,7 +8,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
-TARGETS = ["affinity", "children", "hidden", "seccomp", "sent_faults", "shared", "signals"]
+TARGETS = ["affinity", "children", "hidden", "seccomp", "sent_faults", "shared", "shared_ends", "signals"]
 
 
 class World(harness.TestCase):
@@ -52,10 +52,13 @@ class World(harness.TestCase):
     def test_a_refused_call_is_named_once(self):
         for command in ("run", "record"):
             result = self.run_program([harness.rdb(), command, harness.target("world_refused")])
-            self.assertEqual(result.out, "io_uring_setup ENOSYS 3 times\nuserfaultfd ENOSYS\n", f"\n{result}")
-            for name in ("io_uring_setup", "userfaultfd"):
-                line = f"rdb: not supported: the system call {name} (the program gets ENOSYS)\n"
+            self.assertEqual(result.out, "io_uring_setup ENOSYS 3 times\nuserfaultfd ENOSYS\nARCH_REQ_XCOMP_PERM EINVAL\nunknown EINVAL\n",
+                             f"\n{result}")
+            refused = {"io_uring_setup": "ENOSYS", "userfaultfd": "ENOSYS", "arch_prctl ARCH_REQ_XCOMP_PERM": "EINVAL"}
+            for name, error in refused.items():
+                line = f"rdb: not supported: the system call {name} (the program gets {error})\n"
                 self.assertEqual(result.err.count(line), 1, f"\n{result}")
+            self.assertEqual(result.err.count("rdb: not supported"), len(refused), f"\n{result}")
 
     def test_recorded_and_replayed(self):
         for name in TARGETS:

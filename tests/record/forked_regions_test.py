@@ -39,6 +39,32 @@ int main(int argc, char **argv) {
 }
 """
 
+THREADS = r"""
+#include <rdb/rdb.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *say(void *what) {
+  rdb_begin
+    printf("says %s\n", (char *)what);
+  rdb_end
+  return what;
+}
+int main(void) {
+  pid_t child = fork();
+  if (child == 0) {
+    pthread_t thread;
+    say("main");
+    pthread_create(&thread, 0, say, "thread");
+    pthread_join(thread, 0);
+    _exit(0);
+  }
+  waitpid(child, 0, 0);
+  return 0;
+}
+"""
+
 
 class ForkedRegions(harness.TestCase):
     def setUp(self):
@@ -62,6 +88,15 @@ class ForkedRegions(harness.TestCase):
             self.assertIn("debug: child, step 3, hit 3\n", child.out)
             self.assertIn("written\n", child.out)
             self.assertIn("aside: child\n", child.err)
+
+    def test_the_prefix_names_process_and_thread(self):
+        self.write("threads.c", THREADS)
+        self.run_program([harness.program("rdb-clang"), "-g", "-pthread", "-o", "threads", "threads.c"], status=0)
+        self.rdb("record", "-o", "trace", "./threads", status=0)
+        child = self.child()
+        replayed = self.rdb("replay", "--prefix", "-p", child, "trace", status=0)
+        self.assertRegex(replayed.out, rf"^\[\d+ {child} threads.c:\d+\] says main\n"
+                                       rf"\[\d+ {child}/\d+ threads.c:\d+\] says thread\n$")
 
     def test_what_goes_wrong_in_an_ancestor_is_told(self):
         self.rdb("record", "-o", "trace", "./tree", "bad", status=0)

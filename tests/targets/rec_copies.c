@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Two processes that copy shared memory with one instruction that repeats, one of them upwards, the other one
-// downwards: under a recorder each comes to have pages that the other waits for. They go on until then.
+// downwards. Each has the first pages before it begins: under a recorder it comes to need one that the other
+// has used, and is not done with. They go on until then.
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+static void touch(volatile char* to, const volatile char* from) {
+  *to = *from;
+}
+
 static void copy_up(char* to, const char* from, size_t size) {
+  touch(to, from);
   asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
 }
 
 static void copy_down(char* to, const char* from, size_t size) {
   to += size - 1;
   from += size - 1;
+  touch(to, from);
   asm volatile("std; rep movsb; cld" : "+D"(to), "+S"(from), "+c"(size) : : "memory", "cc");
 }
 

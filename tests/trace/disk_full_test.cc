@@ -42,7 +42,7 @@ std::string record_until_full(uint64_t bytes_per_call) {
   if (consumer.stopped() != StopReason::kDiskFull) return "the consumer did not notice";
   if (consumer.failure().find("inputs") == std::string::npos) return "failure: " + consumer.failure();
   consumer.finish();
-  writer.finish({EndKind::kDiskFull, 0, consumer.failure(), consumer.last_time().value, 0});
+  writer.finish({EndKind::kDiskFull, 0, consumer.failure(), 0});
 
   TraceReader trace(path);
   if (trace.metadata().state != TraceState::kFinished) return "the metadata is not finished";

@@ -113,7 +113,6 @@ int make(const char* kind, const char* file) {
   TraceEnd end;
   end.kind = by_signal ? EndKind::kSignalled : EndKind::kExited;
   end.status = by_signal ? 11 : 3;
-  end.instructions = consumer.last_time().value;
   consumer.finish();
   writer.finish(end);
   return 0;

@@ -126,7 +126,6 @@ TEST(Ring, EverythingAProcessAppendsArrives) {
   ASSERT_EQ(found.size(), expected.size());
   for (size_t i = 0; i < found.size(); ++i)
     ASSERT_TRUE(found[i] == expected[i]) << "input " << i;
-  EXPECT_EQ(consumer.last_time(), expected.back().at.time);
 }
 
 TEST(Ring, ProcessesRecordSideBySide) {
@@ -380,7 +379,7 @@ TEST(Ring, AForkedChildHasALogOfItsOwn) {
 TEST(Ring, HundredsOfProcessesFitAndTooManyAreRefused) {
   TempDir dir;
   TraceWriter writer(sample_metadata());
-  LogConsumer consumer(writer);
+  LogConsumer consumer(writer, 64 << 20);
   std::vector<ProducerEnds> all;
   for (int i = 0; i < 300; ++i)
     all.push_back(consumer.open_process());

@@ -42,7 +42,7 @@ extern "C"
 
 #if !defined(RDB_INLINE) && !defined(RDB_EDITOR)
 #error                                                                                                       \
-    "this file has rdb debug regions: compile it with rdb-clang or rdb-clang++, or with -DRDB_INLINE to run them as part of the program"
+    "this file has rdb debug regions: compile it with rdb-clang or rdb-clang++ (from a file, not from standard input), or with -DRDB_INLINE to run them as part of the program"
 #endif
 #define rdb_begin {
 #define rdb_end }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Before optimisation a region is a label, its variables are records, and a write to memory has its mark. At
-// the end there is one label for each copy, with the values that reach it, and the marks are gone.
+// the end there is one label for each copy, with the values that reach it, and the marks are gone. What has no
+// label when inlining is over has nothing of it from then on.
 // OPTIONS: -O1
 #include <rdb/rdb.h>
 #include <stdio.h>
@@ -8,6 +9,8 @@
 struct Count {
   int value;
 };
+
+void clear(struct Count *count) { count->value = 0; }
 
 int add(struct Count *count, int n) {
   int sum = count->value + n;
@@ -19,6 +22,7 @@ int add(struct Count *count, int n) {
 }
 
 // CHECK:      IR Dump After {{.*}}StartPass on
+// CHECK:      define dso_local void @clear({{.*}} !dbg
 // CHECK:      define dso_local i32 @add(
 // CHECK-DAG:  #dbg_declare(ptr %sum, ![[SUM:[0-9]+]],
 // CHECK-DAG:  #dbg_declare(ptr %count.addr, ![[COUNT:[0-9]+]],
@@ -29,7 +33,13 @@ int add(struct Count *count, int n) {
 // CHECK-DAG:  ![[LABEL]] = !DILabel({{.*}}name: "rdb.label.0"
 // CHECK-DAG:  ![[SUM]] = !DILocalVariable(name: "rdb.var.{{.*}}|sum.0"
 // CHECK-DAG:  ![[COUNT]] = !DILocalVariable(name: "rdb.var.{{.*}}|count.0"
-// CHECK-DAG:  ![[MARK]] = !DILocalVariable(name: "rdb.mark.0"
+// CHECK-DAG:  ![[MARK]] = !DILocalVariable(name: "rdb.mark.1"
+// CHECK:      IR Dump After {{.*}}StartPass on
+// CHECK:      define {{.*}} @clear(
+// CHECK-NOT:  !dbg
+// CHECK-NOT:  #dbg
+// CHECK:      define {{.*}} @add({{.*}} !dbg
+// CHECK:      #dbg_assign
 // CHECK:      IR Dump After {{.*}}StartPass on
 // CHECK:      define {{.*}} @add(
 // CHECK-NOT:  #dbg_assign

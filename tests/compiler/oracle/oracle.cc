@@ -340,6 +340,15 @@ void plant(const Address& address, Side side, Place place) {
   (side == Side::kBefore ? entry->second.before : entry->second.after).push_back(place);
 }
 
+void fill_slots() {
+  for (size_t i = 0; i < descriptors.symbols.size(); ++i) {
+    const Symbol& symbol = descriptors.symbols[i];
+    if (symbol.owner == Owner::kProgram && !symbol.thread_local_)
+      slots[i] = reinterpret_cast<void*>(program_address(symbol.address));
+    if (symbol.owner == Owner::kLibrary) slots[i] = (dlsym(RTLD_DEFAULT, symbol.name.c_str()));
+  }
+}
+
 bool start() noexcept {
   const char* bundle = getenv("RDB_ORACLE_BUNDLE");
   if (!bundle) return false;
@@ -353,13 +362,6 @@ bool start() noexcept {
   void* module = dlopen((folder + "/module.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!module) die(dlerror());
   functions = static_cast<void**>(dlsym(module, "__rdb_module_functions"));
-  slots = static_cast<void**>(dlsym(module, "__rdb_module_slots"));
-  for (size_t i = 0; i < descriptors.symbols.size(); ++i) {
-    const Symbol& symbol = descriptors.symbols[i];
-    if (symbol.owner == Owner::kProgram && !symbol.thread_local_)
-      slots[i] = reinterpret_cast<void*>(program_address(symbol.address));
-    if (symbol.owner == Owner::kLibrary) slots[i] = (dlsym(RTLD_DEFAULT, symbol.name.c_str()));
-  }
   for (const Location& location : descriptors.locations)
     plant(location.address, location.side, {&location, 0});
   for (const Entry& entry : descriptors.entries)
@@ -375,3 +377,9 @@ bool start() noexcept {
 const bool started = start();
 
 } // namespace
+
+// Called by the module's first constructor.
+extern "C" void rdb_module_starting(const void** /*host*/, void** module_slots) {
+  slots = module_slots;
+  fill_slots();
+}

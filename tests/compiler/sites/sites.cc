@@ -5,7 +5,7 @@
 //   sites FILE -- compiler options
 #include "clang/AST/ASTConsumer.h"
 #include "clang/AST/ASTContext.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/Frontend/CompilerInstance.h"
 #include "clang/Frontend/FrontendAction.h"
 #include "clang/Tooling/CompilationDatabase.h"
@@ -20,33 +20,33 @@ namespace {
 using namespace clang;
 
 // The variables that a statement names, in their order.
-class NameCollector : public RecursiveASTVisitor<NameCollector> {
+class NameCollector : public DynamicRecursiveASTVisitor {
 public:
   std::vector<const VarDecl*> found;
-  bool VisitDeclRefExpr(DeclRefExpr* reference) {
+  bool VisitDeclRefExpr(DeclRefExpr* reference) override {
     if (auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl()))
       if (seen_.insert(variable).second) found.push_back(variable);
     return true;
   }
-  bool VisitVarDecl(VarDecl* variable) {
+  bool VisitVarDecl(VarDecl* variable) override {
     if (seen_.insert(variable).second) found.push_back(variable);
     return true;
   }
-  bool TraverseLambdaExpr(LambdaExpr*) { return true; }
+  bool TraverseLambdaExpr(LambdaExpr*) override { return true; }
 
 private:
   std::set<const VarDecl*> seen_;
 };
 
-class SiteVisitor : public RecursiveASTVisitor<SiteVisitor> {
+class SiteVisitor : public DynamicRecursiveASTVisitor {
 public:
   explicit SiteVisitor(ASTContext& context) : sources_(context.getSourceManager()) {}
 
-  bool TraverseFunctionDecl(FunctionDecl* function) { return visit_function(function); }
-  bool TraverseCXXMethodDecl(CXXMethodDecl* function) { return visit_function(function); }
-  bool TraverseCXXConstructorDecl(CXXConstructorDecl*) { return true; }
-  bool TraverseCXXDestructorDecl(CXXDestructorDecl*) { return true; }
-  bool TraverseCXXConversionDecl(CXXConversionDecl*) { return true; }
+  bool TraverseFunctionDecl(FunctionDecl* function) override { return visit_function(function); }
+  bool TraverseCXXMethodDecl(CXXMethodDecl* function) override { return visit_function(function); }
+  bool TraverseCXXConstructorDecl(CXXConstructorDecl*) override { return true; }
+  bool TraverseCXXDestructorDecl(CXXDestructorDecl*) override { return true; }
+  bool TraverseCXXConversionDecl(CXXConversionDecl*) override { return true; }
 
 private:
   bool visit_function(FunctionDecl* function) {

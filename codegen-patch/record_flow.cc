@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen-patch/record_flow.h"
+
+#include "llvm/IR/CFG.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/DebugProgramInstruction.h"
+#include "llvm/IR/Function.h"
+
+#include <optional>
+
+namespace rdb::codegen {
+
+using namespace llvm;
+
+namespace {
+
+Piece piece_of(const DbgVariableRecord& record) {
+  Piece piece{record.getVariable(), record.getDebugLoc().getInlinedAt(), 0,
+              record.getVariable()->getSizeInBits().value_or(0)};
+  if (auto fragment = record.getExpression()->getFragmentInfo()) {
+    piece.offset = fragment->OffsetInBits;
+    piece.size = fragment->SizeInBits;
+  }
+  return piece;
+}
+
+bool same_value(const DbgVariableRecord& a, const DbgVariableRecord& b) {
+  return a.getRawLocation() == b.getRawLocation() && a.getExpression() == b.getExpression();
+}
+
+} // namespace
+
+void update(PieceRecords& state, const DbgVariableRecord& record) {
+  Piece piece = piece_of(record);
+  std::erase_if(state, [&](const auto& entry) {
+    const Piece& other = entry.first;
+    return other.variable == piece.variable && other.inlined_at == piece.inlined_at &&
+           other.offset < piece.offset + piece.size && piece.offset < other.offset + other.size;
+  });
+  state[piece] = &record;
+}
+
+std::map<const BasicBlock*, PieceRecords> reaching_records(Function& function, StringRef prefix) {
+  std::map<const BasicBlock*, PieceRecords> in;
+  std::map<const BasicBlock*, std::optional<PieceRecords>> out;
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (BasicBlock& block : function) {
+      std::optional<PieceRecords> merged;
+      for (const BasicBlock* before : predecessors(&block)) {
+        const std::optional<PieceRecords>& other = out[before];
+        if (!other) continue; // not seen yet: no objection
+        if (!merged) {
+          merged = other;
+          continue;
+        }
+        std::erase_if(*merged, [&](const auto& entry) {
+          auto found = other->find(entry.first);
+          return found == other->end() || !same_value(*entry.second, *found->second);
+        });
+      }
+      if (!merged && !block.isEntryBlock()) continue; // its turn comes
+      PieceRecords state = merged.value_or(PieceRecords());
+      in[&block] = state;
+      for (Instruction& instruction : block)
+        for (const DbgVariableRecord& record : filterDbgVars(instruction.getDbgRecordRange()))
+          if (!record.isDbgDeclare() && record.getVariable()->getName().starts_with(prefix))
+            update(state, record);
+      std::optional<PieceRecords>& result = out[&block];
+      if (!result || *result != state) {
+        result = std::move(state);
+        changed = true;
+      }
+    }
+  }
+  return in;
+}
+
+} // namespace rdb::codegen

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The optimiser keeps one record of a variable where several follow each other with no instruction between:
+// the last one. A label is no instruction. So the value that a region sees, assigned right before its label,
+// would go if another one is assigned right behind it. Therefore a label gets records of its own as soon as a
+// variable is no longer in memory: under names that no assignment of the program has.
+#pragma once
+
+#include "codegen-patch/record_flow.h"
+#include "llvm-passes/extractor/extraction.h"
+
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace llvm {
+class DbgLabelRecord;
+class Instruction;
+} // namespace llvm
+
+namespace rdb::codegen {
+
+class Snapshots {
+public:
+  explicit Snapshots(const extractor::Extraction& extraction) : extraction_(extraction) {}
+
+  // Around a pass that may take variables out of memory, and clean up its records itself then.
+  void before(llvm::Function& function);
+  void after(llvm::Function& function);
+
+  // The variable that stands for an argument of a region at its labels.
+  static std::string name(size_t function, size_t position);
+
+  // The records of snapshots that hold at a label, given those that reach it.
+  static PieceRecords at_label(llvm::DbgLabelRecord& label, const PieceRecords& reaching);
+
+private:
+  using Copy = std::tuple<const llvm::Function*, const llvm::DILocation*, size_t, size_t>;
+
+  void take(llvm::DbgLabelRecord& label, size_t function, size_t position, const PieceRecords& reaching);
+
+  const extractor::Extraction& extraction_;
+  std::vector<llvm::Instruction*> barriers_;
+  std::set<Copy> taken_;
+  std::set<Copy> mixed_; // a part of the variable was in memory still, another was not
+};
+
+} // namespace rdb::codegen

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Follows marks and writes on all paths through a function to its labels. Those that belong together form a
+// group, with a state on each path: in step, write behind its mark, write ahead of it, or beyond telling.
+#pragma once
+
+#include "codegen-patch/write_tags.h"
+
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/DebugProgramInstruction.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Instructions.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace rdb::codegen {
+
+// The states of the groups on the paths through one function.
+class TagFlow {
+public:
+  TagFlow(const WriteTags& tags, llvm::Function& function, const std::vector<llvm::DbgLabelRecord*>& labels);
+
+  WriteTags::StaleAt result;
+
+private:
+  using Set = uint8_t; // of states
+  static constexpr Set kInStep = 1, kBehind = 2, kAhead = 4, kTangled = 8;
+
+  using Home = WriteTags::Home;
+  struct Piece; // of memory that is written by the marks, see find_pieces()
+  struct Step {
+    // kDefine: an address gets its value, in a loop a new one.
+    enum class Kind { kMark, kWrite, kForeignWrite, kLabel, kDefine } kind;
+    unsigned group = 0;
+    const llvm::DbgLabelRecord* label = nullptr;
+    Target target = {};                            // kForeignWrite
+    const std::vector<Piece>* pieces = nullptr;    // that the write covers
+    const std::vector<unsigned>* groups = nullptr; // kDefine
+  };
+  struct Memory {
+    const llvm::Value* address; // of the whole write
+    const llvm::Value* base;
+    int64_t offset;
+    uint64_t size;
+    uint64_t whole_size;      // 0: not known
+    int64_t from_address = 0; // where the whole write begins
+  };
+  struct Group {
+    std::set<unsigned> tags;
+    std::vector<const llvm::BasicBlock*> marks;
+    std::vector<const llvm::BasicBlock*> writes;
+    std::vector<const llvm::DbgVariableRecord*> records; // those of the marks that are tied to a write
+    std::vector<Memory> memory;
+    const llvm::DILocation* inlined_at = nullptr; // of marks that are not tied to a write
+    bool is_inlined = false;
+    bool is_piece = false;
+    bool collects = false; // many marks, then one write: a sum that was kept in a register over a loop
+  };
+  // Groups without a write whose memory a write covers, byte for byte.
+  struct Piece {
+    int64_t begin;
+    int64_t end;
+    std::vector<unsigned> groups;
+  };
+  struct Block {
+    std::vector<Step> steps;
+    std::vector<unsigned> successors;
+  };
+
+  unsigned group_of(const llvm::Metadata* id);
+  unsigned group_of(unsigned tag, const llvm::DILocation* inlined_at);
+
+  void find_marks();
+
+  // The memory of a mark that stands for a whole write.
+  std::optional<Memory> memory_of(const llvm::DbgVariableRecord& mark, uint64_t size) const;
+
+  static bool is_vectorised(const llvm::Loop* loop);
+
+  std::optional<unsigned> group_of_write(const llvm::Instruction& instruction) const;
+
+  void find_writes();
+
+  // Groups of calls in whose place there is code of the function that was called.
+  std::set<unsigned> inlined_calls() const;
+
+  void make_steps(const std::map<const llvm::Instruction*, unsigned>& own,
+                  const std::vector<const llvm::Instruction*>& foreign);
+
+  // A write may be gone because later ones to the same memory make it good, or because several became one. So
+  // the memory of groups without a write is cut at the borders of all of them and of the writes there are,
+  // and each piece is followed by itself.
+  void find_pieces();
+
+  static int64_t end_of(const Memory& memory) { return memory.offset + static_cast<int64_t>(memory.size); }
+
+  // The memory of writes to variables, whose marks do not name it.
+  void place_slots();
+
+  // The one stack slot that a variable still has as it was.
+  const llvm::AllocaInst* slot_of(const Target& target, const llvm::DILocation* inlined_at);
+
+  // What an instruction writes, if that is known.
+  std::optional<Memory> range_of(const llvm::Instruction& instruction) const;
+
+  const std::vector<Piece>* covered_by(const llvm::Instruction& instruction);
+
+  static Set map_states(Set states, Set if_in_step, Set if_behind, Set if_ahead);
+
+  void walk(const Block& block, std::vector<Set>& states, bool note);
+
+  // It is one or several of those that are missing: those whose memory it covers, if that explains it all,
+  // else nobody knows which.
+  void foreign_write(const Step& step, std::vector<Set>& states) const;
+
+  // Groups with a mark or a write that may come after a label.
+  std::set<unsigned> groups_after(const Step& label, const Block& home) const;
+
+  // Calls that are made somewhere, of a function whose calls cannot be left out. Once there is no more of
+  // them to come, neither in the source nor in the code, all that the source says has been done.
+  bool is_sure(const Group& group) const;
+
+  void note_stale(const Step& label, const Block& home, const std::vector<Set>& states);
+
+  // The stack slots that are still in memory.
+  const std::multimap<Home, const llvm::AllocaInst*>& slots();
+
+  void run();
+
+  const WriteTags& tags_;
+  llvm::Function& function_;
+  llvm::DominatorTree tree_;
+  llvm::LoopInfo loops_;
+  std::set<const llvm::DbgLabelRecord*> labels_;
+  std::map<const llvm::BasicBlock*, unsigned> numbers_;
+  std::vector<Group> groups_;
+  std::map<const llvm::Metadata*, unsigned> by_id_;
+  std::map<std::pair<unsigned, const llvm::DILocation*>, unsigned> by_place_;
+  std::map<const llvm::DbgRecord*, unsigned> marks_;
+  std::map<std::pair<const llvm::DILocalVariable*, const llvm::DILocation*>, Memory>
+      whole_;                                                     // of writes, by mark
+  std::map<unsigned, std::vector<unsigned>> pieces_of_;           // groups that stand for one without a write
+  std::map<const llvm::Value*, std::map<int64_t, Piece>> pieces_; // by base and begin
+  std::map<const llvm::Instruction*, std::vector<Piece>> covered_;
+  std::map<const llvm::Instruction*, std::vector<unsigned>> defines_;
+  std::vector<Block> blocks_;
+  std::multimap<Home, const llvm::AllocaInst*> slots_;
+  bool slots_known_ = false;
+};
+
+} // namespace rdb::codegen

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Instructions that need shared memory which another process has. Most begin again when they have all of it.
+// A string instruction that repeats goes on where it was, as some vector instructions do, and replay does it
+// in one go with what the log has at its begin: pages that it has used must stay as they are until it is
+// done.
+#include "rdbtool/record/shared_pages.h"
+
+#include <algorithm>
+#include <csignal>
+#include <optional>
+
+namespace rdb::record {
+namespace {
+
+using guest::kPage;
+
+constexpr uint64_t kDirection = 1 << 10; // in the flags
+
+struct Repeated {
+  bool source = false;      // at RSI
+  bool destination = false; // at RDI
+  bool elsewhere = false;   // the source is relative to a segment
+  bool to_the_end = false;  // whatever it finds
+  uint64_t size = 1;        // of one step
+};
+
+std::optional<Repeated> repeated(guest::Process& process) {
+  constexpr uint8_t kMovs = 0xA4, kCmps = 0xA6, kStos = 0xAA, kLods = 0xAC, kScas = 0xAE;
+  uint8_t bytes[16] = {};
+  process.space().read(GuestAddr(process.registers().rip), bytes, sizeof bytes - 1);
+  Repeated result;
+  bool repeats = false, word = false, wide = false;
+  for (uint8_t byte : bytes) {
+    bool segment =
+        byte == 0x26 || byte == 0x2E || byte == 0x36 || byte == 0x3E || byte == 0x64 || byte == 0x65;
+    if (byte == 0xF2 || byte == 0xF3) {
+      repeats = true;
+    } else if (byte == 0x66) {
+      word = true;
+    } else if (segment) {
+      result.elsewhere |= byte >= 0x64;
+    } else if ((byte & 0xF0) == 0x40) {
+      wide = byte & 8;
+    } else if (byte != 0x67) {
+      uint8_t kind = byte & 0xFE;
+      result.source = kind == kMovs || kind == kCmps || kind == kLods;
+      result.destination = kind == kMovs || kind == kCmps || kind == kStos || kind == kScas;
+      result.to_the_end = kind == kMovs || kind == kStos || kind == kLods;
+      if (byte & 1) result.size = wide ? 8 : word ? 2 : 4;
+      if (!repeats || (!result.source && !result.destination)) return std::nullopt;
+      return result;
+    }
+  }
+  return std::nullopt;
+}
+
+// Vector instructions that go on where they were: gathers, scatters, loads and stores of tiles.
+bool continues(guest::Process& process) {
+  constexpr uint8_t kVex = 0xC4, kEvex = 0x62;
+  uint8_t bytes[16] = {};
+  process.space().read(GuestAddr(process.registers().rip), bytes, sizeof bytes - 1);
+  const uint8_t* at = bytes;
+  while (*at == 0x67 || *at == 0x64 || *at == 0x65)
+    ++at;
+  bool vex = at[0] == kVex && (at[1] & 0x1F) == 2; // opcodes that begin with 0F 38
+  bool evex = at[0] == kEvex && (at[1] & 7) == 2;
+  if (!vex && !evex) return false;
+  uint8_t opcode = vex ? at[3] : at[4];
+  return (opcode >= 0x90 && opcode <= 0x93) || (opcode >= 0xA0 && opcode <= 0xA3) || opcode == 0x4B;
+}
+
+} // namespace
+
+std::vector<SharedPages::Held> SharedPages::touched(guest::Process& process) const {
+  if (continues(process)) return held_;
+  std::optional<Repeated> next = repeated(process);
+  if (!next) return {};
+  if (next->elsewhere) return held_;
+  bool down = process.registers().rflags & kDirection;
+  std::vector<Held> result;
+  // From where the step before has ended. False if it cannot have been made.
+  auto look_back = [&](uint64_t at) {
+    at = down ? at + next->size : at - 1;
+    if (find(at) != nullptr && !has(GuestAddr(at), false)) return false;
+    for (const Area* area = find(at); area != nullptr && has(GuestAddr(at), false); area = find(at)) {
+      result.push_back({static_cast<size_t>(area - areas_.data()), area->page(at)});
+      at = down ? at + kPage : at - kPage;
+    }
+    return true;
+  };
+  if (next->source && !look_back(process.registers().gpr[engine::RSI])) return {};
+  if (next->destination && !look_back(process.registers().gpr[engine::RDI])) return {};
+  return result;
+}
+
+// One that repeats, and has not begun, gets all that it will need: in the middle it could give nothing back.
+void SharedPages::add_all_needs(guest::Process& process) {
+  std::optional<Repeated> next = repeated(process);
+  if (!next || !next->to_the_end || next->elsewhere) return;
+  const engine::Registers& regs = process.registers();
+  bool down = regs.rflags & kDirection;
+  auto add = [&](uint64_t at, bool write) {
+    const Area* area = find(at);
+    if (area == nullptr) return;
+    uint64_t room = down ? at + next->size - area->begin : area->end - at;
+    uint64_t size = std::min(regs.gpr[engine::RCX], room / next->size) * next->size;
+    uint64_t begin = down ? at + next->size - size : at;
+    for (uint64_t page = guest::page_down(begin); page < begin + size; page += kPage)
+      needs_.push_back({GuestAddr(page), write});
+  };
+  if (next->source) add(regs.gpr[engine::RSI], false);
+  if (next->destination) add(regs.gpr[engine::RDI], true);
+}
+
+bool SharedPages::take_for_instruction(guest::Process& process, const engine::Fault& fault) {
+  constexpr int kPageFault = 14;
+  constexpr uint64_t kWrite = 2;
+  if (areas_.empty() || fault.signal != SIGSEGV || fault.trap_number != kPageFault) return false;
+  GuestAddr address(reinterpret_cast<uint64_t>(fault.info.si_addr));
+  bool write = fault.error_code & kWrite;
+  if (!may_take(process, address, write) || has(address, write)) return false;
+  if (taken_at_ != process.now().value) needs_.clear();
+  taken_at_ = process.now().value;
+  needs_.push_back({address, write});
+  if (!touched(process).empty()) {
+    // What it has used must stay; the rest of it comes page by page.
+    keep_ = Keep::touched;
+    take(process, address, write);
+    keep_ = Keep::nothing;
+  } else {
+    add_all_needs(process);
+    take_together(process, needs_);
+  }
+  return true;
+}
+
+} // namespace rdb::record

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What each kind of input does to the process when its time has come.
+#include "rdbtool/base/error.h"
+#include "rdbtool/guest/output_of_call.h"
+#include "rdbtool/guest/space_view.h"
+#include "rdbtool/guest/state_hash.h"
+#include "rdbtool/guest/syscalls/describe.h"
+#include "rdbtool/replay/replayer.h"
+
+#include <cstring>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <utility>
+
+namespace rdb::replay {
+
+void Replayer::apply(const trace::Input& input) {
+  switch (input.kind()) {
+  case trace::InputKind::kStart:
+    start(input.as<trace::StartInput>());
+    write_all(input.writes);
+    return;
+  case trace::InputKind::kSyscall:
+    system_call(input);
+    return;
+  case trace::InputKind::kSignal:
+    signal(input.as<trace::SignalInput>());
+    return;
+  case trace::InputKind::kInstruction:
+    instruction(input.as<trace::InstructionInput>());
+    return;
+  case trace::InputKind::kMemory:
+    change_all(input.writes);
+    return;
+  case trace::InputKind::kMap:
+    map(input.as<trace::MapInput>());
+    return;
+  case trace::InputKind::kChecksum: {
+    const auto& expected = input.as<trace::ChecksumInput>();
+    guest::StateHash found = guest::hash_state(*this);
+    if (found.memory != expected.memory || found.registers != expected.registers)
+      differ(fmt::format("state {:016x}/{:016x} ({} pages)", expected.memory, expected.registers,
+                         expected.pages),
+             fmt::format("{:016x}/{:016x} ({} pages)", found.memory, found.registers, found.pages));
+    return;
+  }
+  case trace::InputKind::kOutput: {
+    const auto& output = input.as<trace::OutputInput>();
+    if (sink_ != nullptr) sink_->output(output.stream, output.bytes.data(), output.bytes.size());
+    return;
+  }
+  case trace::InputKind::kThreadStart:
+    start_thread(input.as<trace::ThreadStartInput>());
+    return;
+  case trace::InputKind::kThreadEnd:
+    remove_thread(current());
+    return;
+  case trace::InputKind::kExit: {
+    const auto& exit = input.as<trace::ExitInput>();
+    ending_ = {exit.by_signal ? guest::Ending::Kind::signalled : guest::Ending::Kind::exited, exit.status};
+    for (Observer* observer : observers_)
+      observer->ended(*this);
+    return;
+  }
+  }
+}
+
+void Replayer::start(const trace::StartInput& start) {
+  if (start.origin == trace::ProcessOrigin::kForked) {
+    set_identity({identity().program, start.pid});
+    return;
+  }
+  engine::Registers& regs = registers();
+  regs = {};
+  std::memcpy(regs.gpr, start.registers.gpr, sizeof regs.gpr);
+  regs.rip = start.registers.rip;
+  regs.rflags = start.registers.rflags;
+  guest::reset_vectors(engine());
+  space().set_brk(start.brk.value);
+  set_mask(start.blocked);
+  for (int signal = 1; signal <= 64; ++signal)
+    if (start.ignored >> (signal - 1) & 1)
+      set_action(signal, {.handler = reinterpret_cast<uint64_t>(SIG_IGN)});
+  set_identity({std::string(start.program), start.pid});
+}
+
+void Replayer::start_thread(const trace::ThreadStartInput& start) {
+  if (find_thread(start.created) != nullptr)
+    user_error("{}: thread {} starts twice", trace_.path(), start.created.value);
+  guest::Thread& created = add_thread(std::make_unique<guest::Thread>(start.created));
+  created.mask = mask();
+  created.registers.gpr[engine::RAX] = 0;
+  created.registers.gpr[engine::RSP] = start.stack.value;
+  created.registers.fs_base = start.tls.value;
+}
+
+// True if another thread was loaded before.
+bool Replayer::turn_to(ThreadId thread) {
+  thread_ = thread;
+  if (loaded() != nullptr && current().id == thread) return false;
+  guest::Thread* next = find_thread(thread);
+  if (next == nullptr)
+    user_error("{}: a turn of thread {}, which does not exist", trace_.path(), thread.value);
+  switch_to(*next);
+  return true;
+}
+
+void Replayer::map(const trace::MapInput& map) {
+  if (map.op == trace::MapOp::kProtect) {
+    space().mprotect(map.address.value, map.length, map.protection);
+    return;
+  }
+  guest::Mapping mapping;
+  mapping.begin = map.address.value;
+  mapping.end = guest::page_up(map.address.value + map.length);
+  mapping.protection = map.protection;
+  mapping.flags = static_cast<int>(map.flags);
+  mapping.offset = map.offset;
+  mapping.name = map.path;
+  if (!space().in_guest_range(mapping.begin, mapping.end))
+    user_error("{}: maps {:#x}-{:#x}, which is not the guest's", trace_.path(), mapping.begin, mapping.end);
+  int fd = -1;
+  if (map.has_file) {
+    auto [known, fresh] = files_.try_emplace(map.file, -1);
+    if (fresh) known->second = trace_.files().open(map.file);
+    fd = known->second;
+  }
+  space().restore(mapping, fd);
+  if (map.has_file && map.offset == 0)
+    mapped_files_[mapping.begin] = {map.address, mapping.name, trace_.files().path_of(map.file)};
+  for (Observer* observer : observers_)
+    observer->mapped(*this, map);
+}
+
+std::vector<MappedFile> Replayer::mapped_files() const {
+  std::vector<MappedFile> result;
+  for (const auto& [begin, file] : mapped_files_) {
+    const guest::Mapping* mapping = space().find(begin);
+    if (mapping != nullptr && mapping->begin == begin && mapping->name == file.path) result.push_back(file);
+  }
+  return result;
+}
+
+void Replayer::write_all(std::span<const trace::MemoryWrite> writes) {
+  for (const trace::MemoryWrite& write : writes) {
+    size_t done = space().write(write.address, write.data, write.size);
+    if (done != write.size)
+      differ(fmt::format("{} writable bytes at {:#x}", write.size, write.address.value),
+             fmt::format("{}", done));
+  }
+}
+
+void Replayer::change_all(std::span<const trace::MemoryWrite> writes) {
+  for (const trace::MemoryWrite& write : writes)
+    if (space().change(write.address, write.data, write.size) != write.size)
+      differ(fmt::format("memory at {:#x}", write.address.value), "none");
+}
+
+void Replayer::system_call(const trace::Input& input) {
+  const auto& logged = input.as<trace::SyscallInput>();
+  engine::Registers& regs = registers();
+  guest::SystemCall call = current_call();
+  guest::SpaceView view(space());
+  if (!current().at_call) differ(fmt::format("system call {}", logged.number), "none");
+  if (static_cast<uint32_t>(call.number) != logged.number)
+    differ(fmt::format("system call {}", logged.number),
+           describe_call(static_cast<uint64_t>(call.number), call.arguments, std::nullopt, view));
+  if (guest::hash_call(regs) != logged.hash)
+    differ(fmt::format("registers with the hash {:016x} at {}", logged.hash,
+                       describe_call(logged.number, call.arguments, std::nullopt, view)),
+           fmt::format("{:016x}", guest::hash_call(regs)));
+  current().at_call = false;
+  if (logged.result == guest::kNotStarted) {
+    regs.rip -= 2;
+    return;
+  }
+  if (call.number == SYS_rt_sigreturn) {
+    return_from_signal();
+    return;
+  }
+  write_all(input.writes);
+  const SyscallInfo* info = find_syscall(logged.number);
+  if (std::optional<int64_t> own = internal_call(call)) {
+    if (*own != logged.result) differ(fmt::format("result {}", logged.result), fmt::format("{}", *own));
+  } else if (info != nullptr && info->call_class == CallClass::Memory && logged.result >= 0) {
+    SyscallArgs arguments = call.arguments;
+    bool mmap = call.number == SYS_mmap;
+    bool advice = call.number == SYS_madvise;
+    if (advice && arguments[2] == MADV_REMOVE) arguments[2] = MADV_DONTNEED; // what is shared is private here
+    // The others change nothing that the guest sees, and what forks of it inherit is not for copies of a
+    // replay.
+    bool skipped = advice && arguments[2] != MADV_DONTNEED && arguments[2] != MADV_FREE;
+    if (mmap) {
+      // At the recorded address; what had a file was mapped by the input before this one.
+      arguments[0] = static_cast<uint64_t>(logged.result);
+      arguments[3] =
+          (arguments[3] & ~static_cast<uint64_t>(MAP_SHARED | MAP_POPULATE | MAP_LOCKED | MAP_HUGETLB)) |
+          MAP_FIXED | MAP_PRIVATE | MAP_NORESERVE;
+    }
+    if ((!mmap || arguments[3] & MAP_ANONYMOUS) && !skipped) {
+      std::optional<int64_t> result = space().call(call.number, arguments);
+      if (result && *result != logged.result)
+        differ(fmt::format("result {:#x}", logged.result), fmt::format("{:#x}", *result));
+    }
+  }
+  if (logged.output != trace::OutputStream::kNone && sink_ != nullptr) show_output(logged);
+  regs.gpr[engine::RAX] = static_cast<uint64_t>(logged.result);
+  if (logged.result == 0) begin_child(call);
+}
+
+void Replayer::show_output(const trace::SyscallInput& input) {
+  if (input.result <= 0) return;
+  guest::show_output(space(), current_call(), static_cast<uint64_t>(input.result),
+                     [&](const void* bytes, size_t size) { sink_->output(input.output, bytes, size); });
+}
+
+void Replayer::signal(const trace::SignalInput& input) {
+  guest::PendingSignal pending;
+  pending.number = input.number;
+  std::memcpy(&pending.info, input.siginfo, sizeof input.siginfo);
+  pending.trap_number = input.trap_number;
+  pending.error_code = input.error_code;
+  pending.fault_address = input.fault_address.value;
+  if (input.handler != GuestAddr(action(input.number).handler) || input.mask != mask())
+    differ(fmt::format("handler {:#x} and mask {:#x} for signal {}", input.handler.value, input.mask,
+                       input.number),
+           fmt::format("{:#x} and {:#x}", action(input.number).handler, mask()));
+  if (deliver(pending) == Delivery::fatal) fatal_ = pending;
+}
+
+void Replayer::instruction(const trace::InstructionInput& input) {
+  if (!current().at_input) differ("an input instruction", "none");
+  current().at_input = false;
+  engine::Engine::InputResult result;
+  result.rax = input.values[0];
+  result.rbx = input.values[1];
+  result.rcx = input.values[2];
+  result.rdx = input.values[3];
+  result.carry = input.values[1] != 0;
+  engine().finish_input(result);
+}
+
+} // namespace rdb::replay

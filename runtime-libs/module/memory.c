@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Objects that functions of the program give to debug code have memory of the program's heap. Their
+// destructors, compiled into the debug code, give it back to the private one, which would hand it out as its
+// own: the program's memory would change. It is gone when the region ends, so there is nothing to do.
+#define _GNU_SOURCE
+#undef _FORTIFY_SOURCE
+#include "runtime-libs/module/libc.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+
+// Bound when the module is loaded: dlsym() may not work any more once debug code has broken the heap.
+void __libc_free(void* memory);
+void* __libc_realloc(void* memory, size_t size);
+
+static int is_guests(const void* memory) {
+  return __rdb_module_host != 0 && (unsigned long)memory < __rdb_module_host->guest_end;
+}
+
+void(free)(void* memory) {
+  if (memory == 0 || is_guests(memory)) return;
+  __libc_free(memory);
+}
+
+// How large the program's block is, only its own libc knows.
+static void refuse_guests(const void* memory, const char* what) {
+  if (memory != 0 && is_guests(memory)) __rdb_module_host->refuse(what);
+}
+
+void*(realloc)(void* memory, size_t size) {
+  refuse_guests(memory, "realloc with memory of the program (rdb_guest(realloc) is the program's)");
+  return __libc_realloc(memory, size);
+}
+void*(reallocarray)(void* memory, size_t count, size_t size) {
+  refuse_guests(memory, "reallocarray with memory of the program (rdb_guest(reallocarray) is the program's)");
+  REAL(reallocarray)
+  return real(memory, count, size);
+}
+size_t(malloc_usable_size)(void* memory) {
+  refuse_guests(
+      memory,
+      "malloc_usable_size with memory of the program (rdb_guest(malloc_usable_size) is the program's)");
+  REAL(malloc_usable_size)
+  return real(memory);
+}
+
+// operator delete and operator delete[]: the rest of their arguments says nothing that free() does not know.
+// Debug code may have its own.
+#define DELETE(name)                                                                                         \
+  __attribute__((weak)) void name(void* memory);                                                             \
+  void name(void* memory) {                                                                                  \
+    free(memory);                                                                                            \
+  }
+DELETE(_ZdlPv)
+DELETE(_ZdlPvm)
+DELETE(_ZdlPvSt11align_val_t)
+DELETE(_ZdlPvmSt11align_val_t)
+DELETE(_ZdlPvRKSt9nothrow_t)
+DELETE(_ZdaPv)
+DELETE(_ZdaPvm)
+DELETE(_ZdaPvSt11align_val_t)
+DELETE(_ZdaPvmSt11align_val_t)
+DELETE(_ZdaPvRKSt9nothrow_t)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random programs with regions (random_program.py): what debug code prints is what the same source prints with its regions
+compiled in. Without optimisation all of it; with it lines may be missing, but none may be wrong, extra or elsewhere.
+
+    random_programs_test.py [--full]           a fixed choice of seeds; with --full many more
+    random_programs_test.py --survey FIRST LAST    says of each seed and level what is wrong, and fails on nothing
+"""
+import os
+import subprocess
+import sys
+import unittest
+
+from random_program import generate
+from toolchain import CLANG, RDB_CLANG, SOURCE, CompilerTest
+from values_test import ORACLE, first_not_in_order
+
+FULL = "--full" in sys.argv
+if FULL:
+    sys.argv.remove("--full")
+FLAGS = ["-w", "-ftrivial-auto-var-init=zero"]
+OPTIMISED = ("-O1", "-O2", "-O3", "-Os")
+MOST_OUTPUT = 300_000  # a program that prints more says nothing new
+
+# With optimisation: docs/limits.md says of them that some values are wrong. One that has become right must go.
+KNOWN_WRONG = frozenset((32, 76, 100, 107, 113, 118, 146, 154, 158, 174, 182, 185, 189, 194, 204, 220, 231))
+# The last two: a copy that callers leave out, and a sum whose parts wrap around.
+SOME = (*range(8), 147, 178)
+
+
+class RandomPrograms(CompilerTest):
+    def expected(self, seed):
+        """What the program prints with its regions compiled in; None if that is too much."""
+        self.write("p.c", generate(seed))
+        include = os.path.join(SOURCE, "runtime-libs", "include")
+        self.run_command([CLANG, *FLAGS, "-O1", "-DRDB_INLINE", "-I" + include, "p.c", "-o", "inline"])
+        out = self.run_command(["./inline"]).stdout
+        return out.splitlines() if len(out) <= MOST_OUTPUT else None
+
+    def shown(self, level):
+        self.run_command([RDB_CLANG, *FLAGS, level, "p.c", "-o", "prog"])
+        return self.run_command(["/usr/bin/env", "LD_PRELOAD=" + ORACLE, "RDB_ORACLE_BUNDLE=prog.rdb", "./prog"]).stdout.splitlines()
+
+    def wrong(self, seed):
+        """The first line that is wrong at each level, with optimisation."""
+        found = {}
+        expected = self.expected(seed)
+        for level in OPTIMISED if expected is not None else ():
+            line = first_not_in_order(self.shown(level), expected)
+            if line is not None:
+                found[level] = line
+        return found
+
+    def check_optimised(self, seeds):
+        for seed in seeds:
+            with self.subTest(seed=seed):
+                found = self.wrong(seed)
+                if seed in KNOWN_WRONG:
+                    self.assertTrue(found, "nothing is wrong any more: take it out of KNOWN_WRONG")
+                else:
+                    self.assertFalse(found, f"tests/compiler/random_program.py {seed}")
+
+    def check_unoptimised(self, seeds):
+        for seed in seeds:
+            expected = self.expected(seed)
+            if expected is not None:
+                with self.subTest(seed=seed):
+                    self.assertIsNone(first_not_in_order(self.shown("-O0"), expected), f"tests/compiler/random_program.py {seed}")
+
+    def test_without_optimisation(self):
+        self.check_unoptimised(range(60 if FULL else 6))
+
+    def test_with_optimisation(self):
+        self.check_optimised(range(260) if FULL else SOME)
+
+
+def survey(first, last):
+    for seed in range(first, last):
+        test = RandomPrograms("test_with_optimisation")
+        test.setUp()
+        try:
+            print(seed, test.wrong(seed) or "", flush=True)
+        except (AssertionError, subprocess.SubprocessError) as failure:
+            print(seed, "failed:", str(failure)[:400], flush=True)
+        test.doCleanups()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--survey"]:
+        survey(int(sys.argv[2]), int(sys.argv[3]))
+    else:
+        unittest.main()
