@@ -48,6 +48,13 @@ void BundleWriter::write(const std::string& name, const std::string& content) co
   if (!out) user_error("cannot write '{}'", path(name));
 }
 
+void BundleWriter::write_source(const std::string& name, const std::string& content) const {
+  write(name, content);
+  constexpr timespec kLongAgo{315532800, 0}; // 1980, the oldest time that every archive format knows
+  timespec times[2] = {kLongAgo, kLongAgo};
+  utimensat(AT_FDCWD, path(name).c_str(), times, 0);
+}
+
 void BundleWriter::publish() {
   if (rename(folder_.c_str(), target_.c_str()) == 0) {
     folder_.clear();

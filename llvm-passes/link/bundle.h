@@ -19,6 +19,9 @@ public:
 
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
   void write(const std::string& name, const std::string& content) const; // makes folders as needed
+  // The same for a stripped source. It is what the program was compiled from, so it is given a time older
+  // than any program: gdb would warn that it is more recent.
+  void write_source(const std::string& name, const std::string& content) const;
   void publish();
 
 private:

@@ -346,7 +346,7 @@ private:
     add_object(slot_object(combined.descriptors, empty_slots_));
     link_module(command_, objects, support_library_, runtime_, scratch_.path(), bundle.path("module.so"));
     for (const BundleSource& source : combined.sources)
-      bundle.write(source.path, source.text);
+      bundle.write_source(source.path, source.text);
     bundle.write("descriptors", descriptors::write(combined.descriptors));
     bundle.publish();
   }
