@@ -3,6 +3,7 @@
 
 #include "rdbtool/base/error.h"
 
+#include <algorithm>
 #include <cpuid.h>
 #include <sys/auxv.h>
 
@@ -47,18 +48,20 @@ Cpu detect() {
   if (!(c & bit_SSE4_2) || !(c & bit_OSXSAVE)) limit("the CPU has no SSE4.2 or no XSAVE");
   uint32_t low, high;
   asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  result.xcr0 = static_cast<uint64_t>(high) << 32 | low;
+  // The kernel gives AMX only to programs that ask for it, and here none gets it.
+  constexpr uint64_t kAmx = 3 << 17;
+  result.xcr0 = (static_cast<uint64_t>(high) << 32 | low) & ~kAmx;
   result.avx = result.xcr0 & 4;
   result.avx512 = (result.xcr0 & 0xE0) != 0;
   __cpuid_count(7, 0, a, b, c, d);
   result.bmi2 = result.avx && (b & bit_BMI2);
-  __cpuid_count(13, 0, a, b, c, d);
-  result.xsave_size = b;
+  result.wide_masks = b & bit_AVX512BW;
   for (uint32_t i = 2; i < 32; ++i) {
     if (!(result.xcr0 >> i & 1)) continue;
     __cpuid_count(13, i, a, b, c, d);
     result.component_size[i] = a;
     result.component_offset[i] = b;
+    result.xsave_size = std::max<size_t>(result.xsave_size, a + b);
   }
   if (!logic_clobbers_af()) limit("this CPU keeps AF across logic instructions");
   return result;

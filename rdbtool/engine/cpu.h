@@ -10,6 +10,7 @@ namespace rdb::engine {
 struct Cpu {
   bool avx = false;
   bool avx512 = false;
+  bool wide_masks = false; // with AVX-512: mask registers of 64 bits, not 16
   bool bmi2 = false;
   uint64_t xcr0 = 3;                  // state components the system has switched on
   size_t xsave_size = 576;            // of the standard layout with these components

@@ -32,6 +32,24 @@ bool all_zero(const std::byte* bytes, size_t size) {
   return bytes[0] == std::byte{0} && std::memcmp(bytes, bytes + 1, size - 1) == 0;
 }
 
+// XSAVE's components of vector registers.
+enum Component : uint8_t { kXmm = 1, kYmmUpper = 2, kMasks = 5, kZmmUpper = 6, kZmmHigh = 7 };
+
+// Calls `take` with each part of the vector registers: where it is, its size, its component, and its place in
+// XSAVE's layout. Takes no memory: signal handlers come here too.
+template <class Take>
+void for_vector_parts(State& state, Take take) {
+  const Cpu& c = cpu();
+  for (size_t i = 0; i < 16; ++i) {
+    take(state.vectors[i], 16, kXmm, kXmmOffset + 16 * i);
+    if (c.avx) take(state.vectors[i] + 16, 16, kYmmUpper, c.component_offset[kYmmUpper] + 16 * i);
+    if (c.avx512) take(state.vectors[i] + 32, 32, kZmmUpper, c.component_offset[kZmmUpper] + 32 * i);
+  }
+  if (!c.avx512) return;
+  take(state.vectors[16], 16 * sizeof state.vectors[0], kZmmHigh, c.component_offset[kZmmHigh]);
+  take(reinterpret_cast<std::byte*>(state.masks), sizeof state.masks, kMasks, c.component_offset[kMasks]);
+}
+
 } // namespace
 
 void Translator::read_vectors(VectorImage image) {
@@ -48,16 +66,9 @@ void Translator::read_vectors(VectorImage image) {
   std::memset(image.data() + kX87LastOffset, 0, kMxcsrOffset - kX87LastOffset);
   std::memcpy(image.data() + kMxcsrOffset, &state_.mxcsr_guest, 4);
   const Cpu& c = cpu();
-  if (c.avx512) {
-    std::memcpy(image.data() + kXmmOffset, state_.xsave_area + kXmmOffset, 256);
-    std::memcpy(image.data() + kLegacySize + kHeaderSize, state_.xsave_area + kLegacySize + kHeaderSize,
-                c.xsave_size - kLegacySize - kHeaderSize);
-  } else {
-    for (size_t i = 0; i < 16; ++i) {
-      std::memcpy(image.data() + kXmmOffset + 16 * i, state_.ymm[i], 16);
-      if (c.avx) std::memcpy(image.data() + c.component_offset[2] + 16 * i, state_.ymm[i] + 16, 16);
-    }
-  }
+  for_vector_parts(state_, [&](const std::byte* bytes, size_t size, Component, size_t offset) {
+    std::memcpy(image.data() + offset, bytes, size);
+  });
   // Which components hold something, by value.
   uint64_t used = 0;
   uint16_t control, status;
@@ -96,21 +107,14 @@ void Translator::put_x87(std::span<const std::byte> image, uint64_t used) {
 
 // All of it but x87, which is in the CPU. `used`: the components that the image holds.
 void Translator::put_vectors(std::span<const std::byte> image, uint64_t used) {
-  const Cpu& c = cpu();
   std::memcpy(&state_.mxcsr_guest, image.data() + kMxcsrOffset, 4);
   state_.mxcsr_guest &= 0xFFFF;
-  if (c.avx512) {
-    std::memset(state_.xsave_area, 0, sizeof state_.xsave_area);
-    std::memcpy(state_.xsave_area, image.data(), std::min(image.size(), c.xsave_size));
-    std::memcpy(state_.xsave_area + kLegacySize, &used, 8);
-    return;
-  }
-  for (size_t i = 0; i < 16; ++i) {
-    std::memset(state_.ymm[i], 0, 32);
-    if (used & 2) std::memcpy(state_.ymm[i], image.data() + kXmmOffset + 16 * i, 16);
-    if (c.avx && (used & 4) && image.size() >= c.component_offset[2] + 256u)
-      std::memcpy(state_.ymm[i] + 16, image.data() + c.component_offset[2] + 16 * i, 16);
-  }
+  for_vector_parts(state_, [&](std::byte* bytes, size_t size, Component component, size_t offset) {
+    if ((used >> component & 1) && image.size() >= offset + size)
+      std::memcpy(bytes, image.data() + offset, size);
+    else
+      std::memset(bytes, 0, size);
+  });
 }
 
 // The kernel's frame holds what the guest had: the handler's own vector registers are others.
@@ -135,23 +139,11 @@ void Translator::leave_quick_hook(void* ucontext) {
 }
 
 void Translator::read_vector(size_t index, std::byte* to) const {
-  if (!cpu().avx512) {
-    std::memcpy(to, state_.ymm[index], 32);
-    return;
-  }
-  std::memcpy(to, state_.xsave_area + kXmmOffset + 16 * index, 16);
-  std::memcpy(to + 16, state_.xsave_area + cpu().component_offset[2] + 16 * index, 16);
+  std::memcpy(to, state_.vectors[index], 32);
 }
 
 void Translator::write_vector(size_t index, const std::byte* from) {
-  constexpr std::byte kBothHalves{6}; // of the components
-  if (!cpu().avx512) {
-    std::memcpy(state_.ymm[index], from, cpu().avx ? 32 : 16);
-    return;
-  }
-  std::memcpy(state_.xsave_area + kXmmOffset + 16 * index, from, 16);
-  std::memcpy(state_.xsave_area + cpu().component_offset[2] + 16 * index, from + 16, 16);
-  state_.xsave_area[kLegacySize] |= kBothHalves;
+  std::memcpy(state_.vectors[index], from, cpu().avx ? 32 : 16);
 }
 
 // Puts bytes that the guest's instruction stores; a fault is the guest's.

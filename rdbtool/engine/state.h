@@ -43,9 +43,9 @@ struct State {
   uint64_t host_rsp = 0;
   uint64_t host_fs = 0;
   uint32_t mxcsr_host = 0x1F80;
-  alignas(64) std::byte ymm[16][32] = {};
-  // Only used where the CPU has more vector state than 16 ymm registers.
-  alignas(64) std::byte xsave_area[16384] = {};
+  // As many of them, and of their bytes, as the CPU has.
+  alignas(64) std::byte vectors[32][64] = {};
+  uint64_t masks[8] = {};
 };
 
 } // namespace rdb::engine

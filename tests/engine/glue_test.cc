@@ -65,11 +65,12 @@ protected:
     name(&state_->quick_hook_entry, "QUICK_HOOK");
     name(&regs.rflags, "FLAGS");
     name(&regs.fs_base, "FS");
-    name(state_->xsave_area, "XSAVE");
-    for (size_t i = 0; i < 16; ++i) {
+    for (size_t i = 0; i < 16; ++i)
       name(&regs.gpr[i], fmt::format("G{}", i));
-      name(state_->ymm[i], fmt::format("V{}", i));
-    }
+    for (size_t i = 0; i < 32; ++i)
+      name(state_->vectors[i], fmt::format("V{}", i));
+    for (size_t i = 0; i < 8; ++i)
+      name(&state_->masks[i], fmt::format("K{}", i));
     return anonymous(result);
   }
 
@@ -101,9 +102,9 @@ protected:
            "; mov dword ptr [IN_QUICK], 0x00; mov [RESUME], rax; test rax, rax";
   }
   static std::string to_host_fs() { return "rdfsbase rax; mov [FS], rax; mov rax, [HOST_FS]; wrfsbase rax"; }
-  static std::string for_all_vectors(const char* pattern) {
+  static std::string for_all(int count, const char* pattern) {
     std::string result;
-    for (int i = 0; i < 16; ++i)
+    for (int i = 0; i < count; ++i)
       result += fmt::format(fmt::runtime(pattern), i);
     return result;
   }
@@ -145,24 +146,33 @@ protected:
 };
 
 TEST_F(GlueTest, sse) {
-  expect({}, for_all_vectors("movups xmm{0}, [V{0}]; "), for_all_vectors("movups [V{0}], xmm{0}; "));
+  expect({}, for_all(16, "movups xmm{0}, [V{0}]; "), for_all(16, "movups [V{0}], xmm{0}; "));
 }
 
 TEST_F(GlueTest, avx) {
   Cpu cpu;
   cpu.avx = true;
   cpu.xcr0 = 7;
-  expect(cpu, for_all_vectors("vmovdqu ymm{0}, [V{0}]; "),
-         for_all_vectors("vmovdqu [V{0}], ymm{0}; ") + "vzeroupper; ");
+  expect(cpu, for_all(16, "vmovdqu ymm{0}, [V{0}]; "),
+         for_all(16, "vmovdqu [V{0}], ymm{0}; ") + "vzeroupper; ");
 }
 
-// All components but x87, whose state stays in the CPU.
 TEST_F(GlueTest, avx512) {
+  Cpu cpu;
+  cpu.avx = cpu.avx512 = cpu.wide_masks = true;
+  cpu.xcr0 = 0xE7;
+  expect(cpu, for_all(32, "vmovdqu64 zmm{0}, zmmword ptr [V{0}]; ") + for_all(8, "kmovq k{0}, [K{0}]; "),
+         for_all(32, "vmovdqu64 zmmword ptr [V{0}], zmm{0}; ") + for_all(8, "kmovq [K{0}], k{0}; ") +
+             "vzeroupper; ");
+}
+
+TEST_F(GlueTest, avx512_with_narrow_masks) {
   Cpu cpu;
   cpu.avx = cpu.avx512 = true;
   cpu.xcr0 = 0xE7;
-  expect(cpu, "mov rax, 0xE6; mov rdx, 0x00; xrstor64 [XSAVE]; ",
-         "mov rax, 0xE4; mov rdx, 0x00; or eax, 0x02; xsave64 [XSAVE]; vzeroupper; ");
+  expect(cpu, for_all(32, "vmovdqu64 zmm{0}, zmmword ptr [V{0}]; ") + for_all(8, "kmovw k{0}, word ptr [K{0}]; "),
+         for_all(32, "vmovdqu64 zmmword ptr [V{0}], zmm{0}; ") + for_all(8, "kmovw word ptr [K{0}], k{0}; ") +
+             "vzeroupper; ");
 }
 
 // Where the branches between these pieces go.
