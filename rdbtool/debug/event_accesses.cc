@@ -153,7 +153,7 @@ void Events::accessed(replay::Replayer& replayer, const engine::Access&) {
   std::vector<Touch> touches;
   if (!one.steps.empty())
     for (const engine::MemoryAccess& access :
-         engine::memory_accesses(one.steps[0].instruction, replayer.registers()))
+         engine::memory_accesses(one.steps[0].instruction, replayer.engine()))
       note_touch(replayer, access.address, access.address + access.size, access.read, access.write, touches);
   tell_accesses(replayer, EventKind::before_access, pc, touches, false);
   engine::Stop stop = replayer.engine().run(1);

@@ -195,7 +195,8 @@ bool decode_fully(uint64_t pc, const uint8_t* bytes, size_t size, Instruction& o
   out = Instruction();
   out.pc = pc;
   ZydisDecodedInstruction zydis;
-  ZyanStatus status = ZydisDecoderDecodeInstruction(&decoder(), nullptr, bytes, size, &zydis);
+  ZydisDecoderContext context;
+  ZyanStatus status = ZydisDecoderDecodeInstruction(&decoder(), &context, bytes, size, &zydis);
   if (status == ZYDIS_STATUS_NO_MORE_DATA) return false;
   if (!ZYAN_SUCCESS(status)) {
     out.kind = Kind::invalid;
@@ -219,6 +220,7 @@ bool decode_fully(uint64_t pc, const uint8_t* bytes, size_t size, Instruction& o
     break;
   case ZYDIS_INSTRUCTION_ENCODING_EVEX:
     out.vex_offset = static_cast<uint8_t>(zydis.raw.evex.offset + 1);
+    if (zydis.raw.disp.size == 8) out.disp_scale = context.cd8_scale;
     break;
   case ZYDIS_INSTRUCTION_ENCODING_XOP:
     out.vex_offset = static_cast<uint8_t>(zydis.raw.xop.offset + 1);

@@ -53,6 +53,7 @@ struct Instruction {
   uint8_t opcode = 0;       // loop family: the opcode byte; int n: the number
   uint8_t modrm_offset = 0; // position of ModRM in bytes, 0 if none
   uint8_t disp_offset = 0;  // position of the displacement, 0 if none
+  uint8_t disp_scale = 1;   // of a displacement of one byte that EVEX scales
   uint16_t pop_bytes = 0;   // ret n
   uint8_t rex = 0;          // the REX byte, 0 if none
   uint8_t rex_offset = 0;   // its position

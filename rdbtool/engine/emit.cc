@@ -285,7 +285,7 @@ bool Emitter::load_operand(Gpr reg, const Instruction& instruction) {
 }
 
 bool Emitter::address_of_operand(Gpr reg, const Instruction& instruction) {
-  // Only the operand itself: neither the instruction's immediate nor what EVEX makes of its displacement.
+  // Only the operand itself, without the instruction's immediate.
   Instruction operand = instruction;
   uint8_t modrm = instruction.bytes[instruction.modrm_offset];
   bool has_sib = (modrm & 7) == 4;
@@ -301,7 +301,12 @@ bool Emitter::address_of_operand(Gpr reg, const Instruction& instruction) {
     uint8_t extended = instruction.bytes[instruction.vex_offset];
     operand.rex = static_cast<uint8_t>((extended & 0x40 ? 0 : 2) | (extended & 0x20 ? 0 : 1));
   }
-  return with_operand(0x8D, reg, operand, 0);
+  if (!with_operand(0x8D, reg, operand, 0)) return false;
+  if (instruction.disp_scale != 1) { // once it is in it already
+    auto short_displacement = static_cast<int8_t>(instruction.bytes[instruction.disp_offset]);
+    lea_offset(reg, short_displacement * (instruction.disp_scale - 1));
+  }
+  return true;
 }
 
 bool Emitter::with_operand(uint8_t opcode, Gpr reg, const Instruction& instruction, uint8_t segment) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Instructions that touch memory elsewhere than their memory operand says.
+// Instructions that touch memory elsewhere than their memory operand says, or less of it.
 #pragma once
 
 #include <Zydis/Zydis.h>
@@ -31,6 +31,20 @@ inline int64_t distance_of_bit(uint64_t number, unsigned width) {
 inline bool pops_by_rsp(const ZydisDecodedInstruction& instruction, const ZydisDecodedOperand* operands) {
   return instruction.mnemonic == ZYDIS_MNEMONIC_POP && operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
          operands[0].mem.base == ZYDIS_REGISTER_RSP;
+}
+
+// Which parts of the operand it touches, if any, a mask says.
+inline bool is_masked(const ZydisDecodedInstruction& instruction) {
+  switch (instruction.mnemonic) {
+  case ZYDIS_MNEMONIC_VMASKMOVPS:
+  case ZYDIS_MNEMONIC_VMASKMOVPD:
+  case ZYDIS_MNEMONIC_VPMASKMOVD:
+  case ZYDIS_MNEMONIC_VPMASKMOVQ:
+    return true;
+  default:
+    return instruction.avx.mask.mode == ZYDIS_MASK_MODE_MERGING ||
+           instruction.avx.mask.mode == ZYDIS_MASK_MODE_CONTROL;
+  }
 }
 
 } // namespace rdb::engine

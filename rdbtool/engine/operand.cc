@@ -2,6 +2,7 @@
 #include "rdbtool/engine/operand.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/engine/gather.h"
 #include "rdbtool/engine/odd_operand.h"
 #include "rdbtool/engine/watch_filter.h"
 
@@ -48,15 +49,16 @@ bool is_push(const ZydisDecodedInstruction& instruction) {
          instruction.meta.category == ZYDIS_CATEGORY_CALL || instruction.mnemonic == ZYDIS_MNEMONIC_ENTER;
 }
 
-} // namespace
-
-std::vector<MemoryAccess> memory_accesses(const Instruction& instruction, const Registers& regs) {
+std::vector<MemoryAccess> accesses_with(const Instruction& instruction, const Registers& regs,
+                                        Engine* engine) {
   std::vector<MemoryAccess> result;
   Decoded decoded;
   if (!decode_fully(instruction, decoded)) return result;
   for (int i = 0; i < decoded.instruction.operand_count; ++i) {
     const ZydisDecodedOperand& operand = decoded.operands[i];
-    if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type != ZYDIS_MEMOP_TYPE_MEM) continue;
+    if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY) continue;
+    bool is_gather = operand.mem.type == ZYDIS_MEMOP_TYPE_VSIB;
+    if (!is_gather && operand.mem.type != ZYDIS_MEMOP_TYPE_MEM) continue;
     MemoryAccess access;
     access.address = address_of(decoded, operand, instruction.pc, regs);
     access.size = operand.size / 8u;
@@ -65,6 +67,17 @@ std::vector<MemoryAccess> memory_accesses(const Instruction& instruction, const 
     bool hidden_stack =
         operand.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && operand.mem.base == ZYDIS_REGISTER_RSP;
     if (hidden_stack && is_push(decoded.instruction)) access.address -= access.size;
+    if (is_gather) {
+      RDB_CHECK(engine != nullptr);
+      Gather places = gather(decoded.instruction, decoded.operands, *engine);
+      uint64_t base = access.address;
+      access.size = places.element_size;
+      for (int64_t distance : places.distances) {
+        access.address = base + static_cast<uint64_t>(distance);
+        result.push_back(access);
+      }
+      continue;
+    }
     if (finds_by_bit_number(decoded.instruction, decoded.operands))
       access.address += static_cast<uint64_t>(
           distance_of_bit(register_value(decoded.operands[1].reg.value, regs, 0), operand.size));
@@ -83,8 +96,6 @@ std::vector<MemoryAccess> memory_accesses(const Instruction& instruction, const 
   return result;
 }
 
-namespace {
-
 bool is_gpr(ZydisRegister reg) {
   return reg >= ZYDIS_REGISTER_RAX && reg <= ZYDIS_REGISTER_R15;
 }
@@ -101,8 +112,6 @@ bool plan_place(const Decoded& decoded, const ZydisDecodedOperand& operand, cons
   if (place.size > WatchFilter::kReach || plan.places == 3 || zydis.address_width != 64) return false;
   if (operand.mem.type != ZYDIS_MEMOP_TYPE_MEM || operand.mem.segment == ZYDIS_REGISTER_GS) return false;
   if (finds_by_bit_number(zydis, decoded.operands)) return false;
-  // EVEX scales small displacements.
-  if (zydis.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX) return false;
   place.offset = operand.mem.disp.has_displacement ? operand.mem.disp.value : 0;
   place.has_base = operand.mem.base >= ZYDIS_REGISTER_RAX && operand.mem.base <= ZYDIS_REGISTER_R15;
   if (place.has_base) place.base = static_cast<Gpr>(operand.mem.base - ZYDIS_REGISTER_RAX);
@@ -189,7 +198,7 @@ bool can_trap(const Instruction& instruction, const Decoded& decoded, const Acce
   if (instruction.kind == Kind::call) return true;
   if (instruction.kind != Kind::plain) return false;
   if (decoded.instruction.mnemonic == ZYDIS_MNEMONIC_PUSH) return decoded.instruction.operand_width == 64;
-  if (plan.rsp_moves || !instruction.memory) return false;
+  if (plan.rsp_moves || !instruction.memory || is_masked(decoded.instruction)) return false;
   auto keeps = [&](ZydisRegister reg) {
     ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
     return !is_gpr(whole) || (plan.written >> (whole - ZYDIS_REGISTER_RAX) & 1) == 0;
@@ -209,12 +218,23 @@ bool can_trap(const Instruction& instruction, const Decoded& decoded, const Acce
 
 } // namespace
 
+std::vector<MemoryAccess> memory_accesses(const Instruction& instruction, Engine& engine) {
+  return accesses_with(instruction, engine.registers(), &engine);
+}
+
 AccessPlan access_plan(const Instruction& instruction) {
   AccessPlan plan;
   Decoded decoded;
-  plan.odd = true;
+  plan.odd = plan.reads = plan.writes = true;
   plan.written = ~0u;
   if (!decode_fully(instruction, decoded)) return plan;
+  plan.reads = plan.writes = false;
+  for (int i = 0; i < decoded.instruction.operand_count; ++i) {
+    const ZydisDecodedOperand& operand = decoded.operands[i];
+    if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN) continue;
+    plan.reads |= (operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
+    plan.writes |= (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+  }
   constexpr auto kRepeated = ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE;
   if (decoded.instruction.attributes & kRepeated || decoded.instruction.mnemonic == ZYDIS_MNEMONIC_ENTER)
     return plan;
@@ -245,7 +265,7 @@ bool write_can_trap(const Instruction& instruction) {
 std::vector<MemoryAccess> accesses_done(const Instruction& instruction, Registers after) {
   Decoded decoded;
   if (decode_fully(instruction, decoded) && is_push(decoded.instruction)) after.gpr[RSP] += 8;
-  return memory_accesses(instruction, after);
+  return accesses_with(instruction, after, nullptr);
 }
 
 uint64_t operand_address(const Instruction& instruction, const Registers& regs) {

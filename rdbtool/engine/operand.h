@@ -16,8 +16,9 @@ struct MemoryAccess {
 };
 
 // All memory operands, implicit ones (push, call, string instructions) included. A `rep` is one access that
-// covers all its iterations; a gather one per element that is not masked is approximated by none.
-std::vector<MemoryAccess> memory_accesses(const Instruction& instruction, const Registers& regs);
+// covers all its iterations; a gather or scatter has one per element that its mask chooses. Of the engine
+// only the registers are read.
+std::vector<MemoryAccess> memory_accesses(const Instruction& instruction, Engine& engine);
 
 // The same without register values: how translated code finds out what an instruction is about to touch.
 struct AccessPlan {
@@ -38,6 +39,8 @@ struct AccessPlan {
     bool read = false;
     bool write = false;
   };
+  bool reads = false; // any memory
+  bool writes = false;
   bool odd = false; // not to be told by such simple means: the host has to look each time
   int places = 0;
   Place place[3];

@@ -54,19 +54,6 @@ uint32_t chunk_of(uint32_t left) {
   return left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
 }
 
-bool is_masked(const ZydisDecodedInstruction& instruction) {
-  switch (instruction.mnemonic) {
-  case ZYDIS_MNEMONIC_VMASKMOVPS:
-  case ZYDIS_MNEMONIC_VMASKMOVPD:
-  case ZYDIS_MNEMONIC_VPMASKMOVD:
-  case ZYDIS_MNEMONIC_VPMASKMOVQ:
-    return true;
-  default:
-    return instruction.avx.mask.mode == ZYDIS_MASK_MODE_MERGING ||
-           instruction.avx.mask.mode == ZYDIS_MASK_MODE_CONTROL;
-  }
-}
-
 } // namespace
 
 StoreForm store_form(const Instruction& instruction) {
@@ -85,9 +72,7 @@ StoreForm store_form(const Instruction& instruction) {
       continue;
     uint32_t size = operand.size / 8u;
     bool second = form.kind != StoreForm::Kind::none;
-    // A short displacement of EVEX is scaled.
-    bool scaled = zydis.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX && zydis.raw.modrm.mod == 1;
-    bool plain = !scaled && operand.mem.type == ZYDIS_MEMOP_TYPE_MEM && size > 0 && size <= kLargestStore;
+    bool plain = operand.mem.type == ZYDIS_MEMOP_TYPE_MEM && size > 0 && size <= kLargestStore;
     bool elsewhere = finds_by_bit_number(zydis, operands) || pops_by_rsp(zydis, operands);
     if (second || !plain || elsewhere || is_masked(zydis)) return {StoreForm::Kind::host, 0};
     if (operand.visibility == ZYDIS_OPERAND_VISIBILITY_EXPLICIT && instruction.modrm_offset != 0)
@@ -169,7 +154,7 @@ void Translator::log_stores_of(const Instruction& instruction) {
     log(operand_address(instruction, state_.registers), cpu().xsave_size);
     return;
   }
-  for (const MemoryAccess& access : memory_accesses(instruction, state_.registers))
+  for (const MemoryAccess& access : memory_accesses(instruction, *this))
     if (access.write) log(access.address, access.size);
 }
 

@@ -17,7 +17,8 @@ void Translation::check_accesses() {
     forget(plan);
     return;
   }
-  bool by_host = plan.odd || instruction_->kind == Kind::emulated;
+  bool by_host =
+      (plan.odd && cache_.watches().asks(plan.reads, plan.writes)) || instruction_->kind == Kind::emulated;
   for (int i = 0; i < plan.places && !by_host; ++i) {
     const AccessPlan::Place& place = plan.place[i];
     // Mostly only writes are watched, and most accesses are reads.

@@ -10,7 +10,7 @@
 namespace rdb::engine {
 
 bool Translator::watched(const Instruction& instruction, Access& access) {
-  for (const MemoryAccess& touched : memory_accesses(instruction, state_.registers)) {
+  for (const MemoryAccess& touched : memory_accesses(instruction, *this)) {
     if (!watches_.wants(touched.address, touched.size, touched.read, touched.write)) continue;
     access = {GuestAddr(touched.address), touched.size, touched.write};
     return true;

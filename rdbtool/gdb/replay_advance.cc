@@ -153,7 +153,7 @@ std::optional<Stop> ReplayAgent::next_instruction_touches(const StopPoints& stop
   size_t size = replayer_.space().read(GuestAddr(regs.rip), bytes, sizeof bytes);
   engine::Instruction instruction;
   if (!engine::decode(regs.rip, bytes, size, instruction)) return std::nullopt;
-  for (const engine::MemoryAccess& access : engine::memory_accesses(instruction, regs))
+  for (const engine::MemoryAccess& access : engine::memory_accesses(instruction, replayer_.engine()))
     for (const Watchpoint& watch : stops.watchpoints) {
       bool kind =
           (access.write && watch.kind != WatchKind::read) || (access.read && watch.kind != WatchKind::write);

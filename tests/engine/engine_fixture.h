@@ -20,6 +20,8 @@ extern const uint8_t rdb_test_ends[];
 extern const uint8_t rdb_test_lazy[];
 extern const uint8_t rdb_test_slot[];
 extern const uint8_t rdb_test_strides[];
+extern const uint8_t rdb_test_gathers[];
+extern const uint8_t rdb_test_wide[];
 extern const uint8_t rdb_test_code_end[];
 }
 
@@ -103,8 +105,7 @@ protected:
                       : reinterpret_cast<uint64_t>(label);
   }
 
-  std::unique_ptr<Translator> make(Tier tier) {
-    TranslatorOptions options;
+  std::unique_ptr<Translator> make(Tier tier, TranslatorOptions options = {}) {
     options.cache_place = kCachePlace;
     options.cache_size = 32u << 20;
     options.table_place = kTablePlace;

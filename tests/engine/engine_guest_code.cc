@@ -5,7 +5,7 @@
 asm(R"(
     .text
     .globl rdb_test_code, rdb_test_function, rdb_test_constant, rdb_test_faults, rdb_test_ends, rdb_test_code_end
-    .globl rdb_test_lazy, rdb_test_slot, rdb_test_strides
+    .globl rdb_test_lazy, rdb_test_slot, rdb_test_strides, rdb_test_gathers, rdb_test_wide
 rdb_test_code:
     mov %rsi, %rcx
     xor %eax, %eax
@@ -118,6 +118,47 @@ rdb_test_strides:
     dec %r9
     jnz 1b
     syscall
+# One gather: elements 0, 2 and 5 of those at distances 0, -1, 2 ... 7.
+rdb_test_gathers:
+    vmovdqu 8f(%rip), %ymm2
+    vmovdqu 9f(%rip), %ymm3
+    vpgatherdd %ymm3, 0x100(%rdi,%ymm2,4), %ymm1
+    vmovdqu 7f(%rip), %ymm2
+    vmovdqu 9f(%rip), %ymm3
+    vgatherqps %xmm3, 0x200(%rdi,%ymm2,8), %xmm1
+    syscall
+7:  .quad 3, 0, -4, 5
+8:  .long 0, -1, 2, 3, 4, 5, 6, 7
+9:  .long -1, 0, 0x80000000, 0x7FFFFFFF, 0, -1, 0, 1
+# AVX-512: short displacements that are scaled, masks, broadcasts, scatters. rsi: rounds.
+rdb_test_wide:
+    mov %rsi, %r9
+    vmovdqu64 9f(%rip), %zmm18
+    lea 0x800(%rdi), %rbx
+1:  imul $0x1E3779B1, %eax, %eax
+    lea 1(%rax,%r9), %eax
+    kmovd %eax, %k1
+    kmovq %k1, %k2
+    vpbroadcastd %eax, %zmm16
+    vpaddd %zmm18, %zmm16, %zmm16
+    vmovdqu64 %zmm16, 0x40(%rdi)
+    vmovdqu64 %ymm16, -0x60(%rbx)
+    vmovdqu8 %zmm16, 0x80(%rdi){%k1}
+    vmovdqu32 %xmm16, 0x300(%rdi,%r9,2)
+    vpaddd 0x40(%rdi){1to16}, %zmm16, %zmm17
+    vmovups 0x1c0(%rdi), %zmm19{%k1}{z}
+    vpscatterdd %zmm17, 0x400(%rdi,%zmm18,2){%k2}
+    kmovq %k1, %k2
+    vpgatherdd 0x400(%rdi,%zmm18,2), %zmm20{%k2}
+    vpmovqb %zmm17, 0x700(%rdi)
+    vpcompressd %zmm17, 0x60(%rdi,%r9,4){%k1}
+    vmovd %xmm17, 4(%rdi)
+    add $3, %rbx
+    dec %r9
+    jnz 1b
+    vzeroupper
+    syscall
+9:  .long 0, 90, 3, 17, 1, 60, 77, 8, 120, 33, 21, 40, 44, 50, 9, 11
 # Flags live across every kind of block end. They are made of a changing word, and seen behind the end; rax
 # collects them. rbx: rounds; rdi: memory with a copy of rsi, which is not zero.
     .macro make_flags

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The host interface: exact stops, stops at addresses and accesses, faults; in every tier, with stepping as
 // the oracle.
+#include "rdbtool/engine/cpu.h"
+#include "rdbtool/engine/operand.h"
+#include "rdbtool/engine/store_log.h"
 #include "tests/engine/engine_fixture.h"
 
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <random>
+#include <set>
 
 namespace rdb::engine {
 namespace {
@@ -142,6 +147,60 @@ protected:
       }
     }
   }
+
+  std::vector<Set> random_sets() const {
+    const auto data = reinterpret_cast<uint64_t>(data_);
+    const auto stack = reinterpret_cast<uint64_t>(stack_) + 65536 - 64;
+    std::mt19937_64 random(11);
+    std::vector<Set> sets;
+    for (int i = 0; i < 40; ++i) {
+      Set set{"random", {}};
+      for (uint64_t n = 1 + random() % 4; n > 0; --n) {
+        uint64_t begin = random() % 4 == 0 ? stack - random() % 0x60 : data + random() % 0xB00;
+        unsigned how = 1 + static_cast<unsigned>(random() % 3);
+        set.watches.push_back({begin, begin + 1 + random() % 24, (how & 1) != 0, (how & 2) != 0});
+      }
+      sets.push_back(set);
+    }
+    return sets;
+  }
+
+  void expect_all_writes_told(const uint8_t* label, uint64_t rounds) {
+    for (Tier tier : {Tier::step, Tier::blocks, Tier::traces}) {
+      auto engine = make(tier);
+      engine->add_watch(GuestAddr(reinterpret_cast<uint64_t>(data_)), 4096, false, true);
+      engine->add_watch(GuestAddr(reinterpret_cast<uint64_t>(stack_)), 65536, false, true);
+      reset(*engine, label, rounds);
+      auto memory = [&] {
+        std::vector<uint8_t> bytes(data_, data_ + 4096);
+        bytes.insert(bytes.end(), stack_ + 65536 - 512, stack_ + 65536);
+        return bytes;
+      };
+      auto index_of = [&](uint64_t address) {
+        uint64_t in_data = address - reinterpret_cast<uint64_t>(data_);
+        return in_data < 4096 ? in_data : 4096 + address - reinterpret_cast<uint64_t>(stack_ + 65536 - 512);
+      };
+      std::vector<uint8_t> before = memory();
+      Stop stop;
+      std::set<uint64_t> told; // indices
+      do {
+        stop = engine->run(UINT64_MAX);
+        std::vector<uint8_t> now = memory();
+        for (size_t i = 0; i < now.size(); ++i)
+          ASSERT_TRUE(before[i] == now[i] || told.contains(i)) << i << " before " << engine->registers().rip;
+        before = now;
+        told.clear();
+        // A scatter stops once for all its elements.
+        uint64_t pc = engine->registers().rip;
+        Instruction instruction;
+        ASSERT_TRUE(decode(pc, reinterpret_cast<const uint8_t*>(pc), 15, instruction));
+        for (const MemoryAccess& access : memory_accesses(instruction, *engine))
+          for (uint64_t i = 0; access.write && i < access.size; ++i)
+            told.insert(index_of(access.address + i));
+      } while (stop.reason == StopReason::access);
+      EXPECT_EQ(static_cast<int>(stop.reason), static_cast<int>(StopReason::system_call));
+    }
+  }
 };
 
 TEST_P(WatchTest, finds_the_same_accesses_in_every_tier) {
@@ -168,52 +227,70 @@ TEST_P(WatchTest, finds_the_same_accesses_in_every_tier) {
 
 // One question answers for several places where it can.
 TEST_P(WatchTest, finds_the_same_accesses_of_loops_in_every_tier) {
+  compare(random_sets(), rdb_test_strides, 6);
+}
+
+TEST_P(WatchTest, finds_the_same_accesses_of_wide_vectors_in_every_tier) {
+  if (!cpu().avx512) GTEST_SKIP() << "this CPU has no AVX-512";
+  compare(random_sets(), rdb_test_wide, 40);
+}
+
+// Each element that the mask chooses is an access.
+TEST_P(WatchTest, gathers_are_told_by_element) {
+  if (!cpu().avx) GTEST_SKIP() << "this CPU has no AVX";
   const auto data = reinterpret_cast<uint64_t>(data_);
-  const auto stack = reinterpret_cast<uint64_t>(stack_) + 65536 - 64;
-  std::mt19937_64 random(11);
-  std::vector<Set> sets;
-  for (int i = 0; i < 40; ++i) {
-    Set set{"random", {}};
-    for (uint64_t n = 1 + random() % 4; n > 0; --n) {
-      uint64_t begin = random() % 4 == 0 ? stack - random() % 0x60 : data + random() % 0xB00;
-      unsigned how = 1 + static_cast<unsigned>(random() % 3);
-      set.watches.push_back({begin, begin + 1 + random() % 24, (how & 1) != 0, (how & 2) != 0});
+  const uint64_t touched[] = {0x100, 0x108, 0x114, 0x218, 0x1E0};
+  for (Tier tier : {Tier::step, Tier::blocks, Tier::traces})
+    for (uint64_t offset = 0x80; offset < 0x300; offset += 4) {
+      auto engine = make(tier);
+      engine->add_watch(GuestAddr(data + offset), 4, true, false);
+      reset(*engine, rdb_test_gathers, 1);
+      Stop stop = engine->run(UINT64_MAX);
+      bool expected = std::ranges::find(touched, offset) != std::end(touched);
+      ASSERT_EQ(stop.reason == StopReason::access, expected) << offset;
+      if (!expected) continue;
+      EXPECT_EQ(stop.access.address.value, data + offset);
+      EXPECT_EQ(stop.access.size, 4u);
     }
-    sets.push_back(set);
-  }
-  compare(sets, rdb_test_strides, 6);
 }
 
 // No byte changes that was not told of before.
 TEST_P(WatchTest, everything_that_is_written_is_told) {
-  for (Tier tier : {Tier::step, Tier::blocks, Tier::traces}) {
-    auto engine = make(tier);
-    engine->add_watch(GuestAddr(reinterpret_cast<uint64_t>(data_)), 4096, false, true);
-    engine->add_watch(GuestAddr(reinterpret_cast<uint64_t>(stack_)), 65536, false, true);
-    reset(*engine, rdb_test_strides, 2);
-    auto memory = [&] {
-      std::vector<uint8_t> bytes(data_, data_ + 4096);
-      bytes.insert(bytes.end(), stack_ + 65536 - 512, stack_ + 65536);
-      return bytes;
-    };
-    auto index_of = [&](uint64_t address) {
-      uint64_t in_data = address - reinterpret_cast<uint64_t>(data_);
-      return in_data < 4096 ? in_data : 4096 + address - reinterpret_cast<uint64_t>(stack_ + 65536 - 512);
-    };
-    std::vector<uint8_t> before = memory();
-    Stop stop;
-    uint64_t at = 0, size = 0;
-    do {
-      stop = engine->run(UINT64_MAX);
-      std::vector<uint8_t> now = memory();
-      for (size_t i = 0; i < now.size(); ++i)
-        ASSERT_TRUE(before[i] == now[i] || i - at < size) << i << " before " << engine->registers().rip;
-      before = now;
-      at = index_of(stop.access.address.value);
-      size = stop.access.size;
-    } while (stop.reason == StopReason::access);
-    EXPECT_EQ(static_cast<int>(stop.reason), static_cast<int>(StopReason::system_call));
+  expect_all_writes_told(rdb_test_strides, 2);
+}
+
+TEST_P(WatchTest, everything_that_wide_vectors_write_is_told) {
+  if (!cpu().avx512) GTEST_SKIP() << "this CPU has no AVX-512";
+  expect_all_writes_told(rdb_test_wide, 40);
+}
+
+class StoreLogTest : public EngineTest {
+protected:
+  // Played backwards, the log gives the memory that was there before.
+  void expect_undone(const uint8_t* label, uint64_t rounds) {
+    for (Tier tier : {Tier::step, Tier::blocks, Tier::traces}) {
+      auto engine = make(tier, {.log_stores = true});
+      std::vector<StoreLogEntry> log(1 << 20);
+      reset(*engine, label, rounds);
+      std::vector<uint8_t> before = outcome(*engine, {}, 0).memory;
+      engine->set_store_log(log);
+      Stop stop = engine->run(100000);
+      ASSERT_EQ(static_cast<int>(stop.reason), static_cast<int>(StopReason::system_call));
+      EXPECT_NE(outcome(*engine, {}, 0).memory, before);
+      for (const StoreLogEntry* entry = engine->store_log_end(); entry-- > log.data();)
+        std::memcpy(reinterpret_cast<void*>(entry->address), &entry->old, entry->size);
+      EXPECT_EQ(outcome(*engine, {}, 0).memory, before) << "tier " << static_cast<int>(tier);
+    }
   }
+};
+
+TEST_P(StoreLogTest, all_stores_are_undone) {
+  expect_undone(rdb_test_strides, 6);
+}
+
+TEST_P(StoreLogTest, stores_of_wide_vectors_are_undone) {
+  if (!cpu().avx512) GTEST_SKIP() << "this CPU has no AVX-512";
+  expect_undone(rdb_test_wide, 40);
 }
 
 // Also where the rest of a run is stepped.
@@ -355,10 +432,12 @@ TEST_P(EngineTest, an_interrupt_ends_the_run) {
   EXPECT_EQ(static_cast<int>(engine->run(UINT64_MAX).reason), static_cast<int>(StopReason::system_call));
 }
 
-INSTANTIATE_TEST_SUITE_P(Places, EngineTest, testing::Bool(),
-                         [](const auto& place) { return place.param ? "near" : "far"; });
-INSTANTIATE_TEST_SUITE_P(Places, WatchTest, testing::Bool(),
-                         [](const auto& place) { return place.param ? "near" : "far"; });
+std::string place_name(const testing::TestParamInfo<bool>& place) {
+  return place.param ? "near" : "far";
+}
+INSTANTIATE_TEST_SUITE_P(Places, EngineTest, testing::Bool(), place_name);
+INSTANTIATE_TEST_SUITE_P(Places, WatchTest, testing::Bool(), place_name);
+INSTANTIATE_TEST_SUITE_P(Places, StoreLogTest, testing::Bool(), place_name);
 
 } // namespace
 } // namespace rdb::engine
