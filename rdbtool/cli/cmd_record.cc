@@ -19,6 +19,7 @@ namespace rdb::cli {
 namespace {
 
 constexpr uint64_t kChecksumInterval = 2'000'000;
+constexpr int kTimeOver = 124; // as timeout(1) says it
 
 struct RecordOptions {
   std::string directory;
@@ -48,6 +49,7 @@ int run_record(const record::SessionOptions& session, const UntilFail& until_fai
   if (!result.complete) {
     fmt::print(stderr, "rdb: the recording ended early: {}; what was recorded before can be replayed\n",
                result.reason);
+    if (result.too_late) return kTimeOver;
     if (result.ending.kind == guest::Ending::Kind::exited) return kExitFailure;
   }
   guest::end_as(result.ending);

@@ -2,11 +2,14 @@
 #include "rdbtool/cli/until_fail.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/guest/ending.h"
 #include "rdbtool/trace/trace_dir.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <spawn.h>
@@ -28,7 +31,7 @@ double parse_time(const std::string& text) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   std::string unit(end, text.data() + text.size());
   double scale = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
-  if (error != std::errc{} || scale == 0 || value <= 0)
+  if (error != std::errc{} || scale == 0 || !std::isfinite(value) || value <= 0)
     user_error("record: --for {}: a time such as 30, 30s, 5m or 2h is expected", text);
   return value * scale;
 }
@@ -50,24 +53,74 @@ bool detected(const std::string& command, const record::SessionResult& result) {
       result.ending.kind == guest::Ending::Kind::signalled ? 128 + result.ending.value : result.ending.value;
   setenv("RDB_STATUS", std::to_string(status).c_str(), 1);
   int answer = run_in_shell(command);
-  if (answer == -1 || !WIFEXITED(answer) || WEXITSTATUS(answer) == 127)
-    user_error("record: --detect {}: the command cannot be run", command);
-  return WEXITSTATUS(answer) == 0;
+  // What a shell answers for a command that is not there or is no program.
+  bool ran = answer != -1 && WIFEXITED(answer) && WEXITSTATUS(answer) != 127 && WEXITSTATUS(answer) != 126;
+  if (ran) return WEXITSTATUS(answer) == 0;
+  trace::remove_trace(result.trace);
+  user_error("record: --detect {}: the command cannot be run", command);
 }
 
 bool failed(const record::SessionResult& result) {
   return result.ending.kind == guest::Ending::Kind::signalled || result.ending.value != 0;
 }
 
+// What the search has come to.
+class Search {
+public:
+  Search(uint64_t most, double allowed) : most_(most), allowed_(allowed) {}
+
+  void begin_run() { run_ = Clock::now(); }
+  void end_run() {
+    ++runs_;
+    longest_ = std::max(longest_, seconds_since(run_));
+  }
+  uint64_t runs() const { return runs_; } // that have ended
+  double seconds() const { return seconds_since(start_); }
+  bool is_over() const { return (most_ != 0 && runs_ >= most_) || (allowed_ > 0 && seconds() >= allowed_); }
+  std::optional<Clock::time_point> deadline() const {
+    constexpr double kForEver = 1e8; // seconds: more than a clock's counter has room for
+    if (allowed_ <= 0 || allowed_ > kForEver) return std::nullopt;
+    return start_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(allowed_));
+  }
+  // The run takes so much longer than all before it that it will hardly end.
+  bool hangs() const {
+    double lasted = seconds_since(run_);
+    return lasted > 1 && lasted > 2 * longest_;
+  }
+  double run_seconds() const { return seconds_since(run_); }
+
+  std::string text() const {
+    double so_far = seconds();
+    double rate = static_cast<double>(runs_) / so_far;
+    std::string pace =
+        rate >= 1 ? fmt::format("{:.1f} per second", rate) : fmt::format("{:.1f} per minute", 60 * rate);
+    double left = -1;
+    if (allowed_ > 0) left = allowed_ - so_far;
+    if (most_ != 0 && runs_ != 0) {
+      double for_runs = static_cast<double>(most_ - runs_) / rate;
+      left = left < 0 ? for_runs : std::min(left, for_runs);
+    }
+    return fmt::format("{} run{}, {}{}", runs_, runs_ == 1 ? "" : "s", pace,
+                       left >= 0 ? fmt::format(", {:.0f} s left at most", left) : "");
+  }
+
+private:
+  uint64_t most_;
+  double allowed_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point run_ = start_;
+  uint64_t runs_ = 0;
+  double longest_ = 0;
+};
+
 // One line that is written again and again on a terminal.
 class Progress {
 public:
   explicit Progress(bool quiet) : shown_(!quiet && isatty(STDERR_FILENO)) {}
-  void show(uint64_t runs, double seconds, double allowed) const {
-    if (!shown_) return;
-    std::string left = allowed > 0 ? fmt::format(", {:.0f} s left", std::max(allowed - seconds, 0.0)) : "";
-    fmt::print(stderr, "\rrdb: {} runs, {:.1f} per second{} ", runs, static_cast<double>(runs) / seconds,
-               left);
+  void show(const std::string& text) {
+    if (!shown_ || seconds_since(last_) < 0.1) return;
+    last_ = Clock::now();
+    fmt::print(stderr, "\r\033[Krdb: {} ", text);
   }
   void clear() const {
     if (shown_) fmt::print(stderr, "\r\033[K");
@@ -75,6 +128,7 @@ public:
 
 private:
   bool shown_;
+  Clock::time_point last_;
 };
 
 } // namespace
@@ -83,7 +137,9 @@ void take_until_fail(CLI::App& app, UntilFail& options) {
   auto* wanted =
       app.add_flag("--until-fail", options.wanted,
                    "Record in chaos again and again with other seeds; keep the first run that fails");
-  app.add_option("-n", options.runs, "With --until-fail: at most so many runs")->needs(wanted);
+  app.add_option("-n", options.runs, "With --until-fail: at most so many runs")
+      ->needs(wanted)
+      ->check(CLI::Range(uint64_t{1}, uint64_t{INT64_MAX}).description("NUMBER"));
   app.add_option("--for", options.time, "With --until-fail: at most so long (30s, 5m, 2h)")->needs(wanted);
   app.add_option(
          "--detect", options.detect,
@@ -94,33 +150,58 @@ void take_until_fail(CLI::App& app, UntilFail& options) {
 
 std::optional<record::SessionResult> record_until_fail(record::SessionOptions session,
                                                        const UntilFail& options, bool quiet) {
-  double allowed = options.time.empty() ? 0 : parse_time(options.time);
+  Search search(options.runs, options.time.empty() ? 0 : parse_time(options.time));
   Progress progress(quiet);
-  Clock::time_point start = Clock::now();
+  auto say = [&](const std::string& text) {
+    progress.clear();
+    if (!quiet) fmt::print(stderr, "rdb: {}\n", text);
+  };
   guest::MachineOptions& machine = session.process.machine;
   machine.turns.chaos = true;
-  uint64_t runs = 0;
+  session.deadline = search.deadline();
+  session.meanwhile = [&] {
+    // A program that is soon over has the terminal to itself.
+    if (search.run_seconds() > 1) progress.show(search.text());
+  };
   for (;;) {
+    search.begin_run();
     record::SessionResult result = record::record(session);
-    ++runs;
-    bool keep =
-        !result.complete || (options.detect.empty() ? failed(result) : detected(options.detect, result));
-    if (keep) {
-      progress.clear();
-      if (!quiet)
-        fmt::print(stderr, "rdb: run {} failed after {:.1f} s (seed {})\n", runs, seconds_since(start),
-                   machine.turns.seed);
+    if (result.too_late || result.told_to_end != 0) {
+      std::string why =
+          result.too_late
+              ? "the time is over"
+              : "stopped by " + guest::describe({guest::Ending::Kind::signalled, result.told_to_end});
+      std::string before =
+          fmt::format("{}; none of {} runs failed in {:.1f} s", why, search.runs(), search.seconds());
+      if (search.hangs()) {
+        say(fmt::format("{}, and the next went on for {:.1f} s: it is kept (seed {})", before,
+                        search.run_seconds(), machine.turns.seed));
+        return result;
+      }
+      trace::remove_trace(result.trace);
+      say(before);
+      if (!result.too_late) guest::end_as({guest::Ending::Kind::signalled, result.told_to_end});
+      return std::nullopt;
+    }
+    search.end_run();
+    bool recorded_whole = result.complete || result.ending.kind == guest::Ending::Kind::signalled;
+    if (!recorded_whole) {
+      say(fmt::format("run {} could not be recorded to its end (seed {})", search.runs(),
+                      machine.turns.seed));
+      return result;
+    }
+    if (options.detect.empty() ? failed(result) : detected(options.detect, result)) {
+      say(fmt::format("run {} failed after {:.1f} s (seed {})", search.runs(), search.seconds(),
+                      machine.turns.seed));
       return result;
     }
     trace::remove_trace(result.trace);
-    double seconds = seconds_since(start);
-    progress.show(runs, seconds, allowed);
-    if ((options.runs != 0 && runs >= options.runs) || (allowed > 0 && seconds >= allowed)) break;
+    progress.show(search.text());
+    if (search.is_over()) break;
     ++machine.turns.seed;
     machine.seed = machine.randomise ? machine.turns.seed : machine.seed;
   }
-  progress.clear();
-  if (!quiet) fmt::print(stderr, "rdb: none of {} runs failed in {:.1f} s\n", runs, seconds_since(start));
+  say(fmt::format("none of {} runs failed in {:.1f} s", search.runs(), search.seconds()));
   return std::nullopt;
 }
 

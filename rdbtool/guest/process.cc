@@ -98,6 +98,7 @@ Ending Process::run() {
   }
   uint64_t inherited = 0;
   raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, 0, reinterpret_cast<int64_t>(&inherited), 8);
+  if (process_options_.blocked) std::memcpy(&inherited, &*process_options_.blocked, sizeof inherited);
   if (process_options_.inherited.known) inherited = process_options_.inherited.mask;
   install_host_signals(translator(), *this);
   live_ = true;

@@ -19,9 +19,11 @@
 
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <exception>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -43,6 +45,7 @@ struct ProcessOptions {
   std::vector<std::string> environment;
   MachineOptions machine;
   Inherited inherited;
+  std::optional<sigset_t> blocked; // signals, when it begins; without it those of this process
   uint64_t max_instructions = UINT64_MAX;
 };
 

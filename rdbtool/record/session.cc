@@ -5,11 +5,14 @@
 #include "rdbtool/guest/ending.h"
 #include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/record/recorder.h"
+#include "rdbtool/record/sent_signals.h"
 #include "rdbtool/trace/log_consumer.h"
 #include "rdbtool/trace/trace_dir.h"
 #include "rdbtool/trace/writer.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -17,11 +20,11 @@
 #include <ctime>
 #include <dirent.h>
 #include <memory>
+#include <optional>
 #include <poll.h>
 #include <set>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,9 +32,13 @@
 namespace rdb::record {
 namespace {
 
-constexpr int kTerminalSignals[] = {SIGINT, SIGQUIT};
+// Of these a second one within a second ends the recording. SIGHUP is not among them: a terminal that is
+// closed sends several.
+constexpr int kEndings[] = {SIGINT, SIGQUIT, SIGTERM};
 
 constexpr uint64_t kSecond = 1000000000;
+
+using Clock = std::chrono::steady_clock;
 
 uint64_t unix_ns() {
   timespec now;
@@ -102,66 +109,104 @@ trace::Metadata describe(const SessionOptions& options) {
   return metadata;
 }
 
-// Waits for the guest while its log is written. Ctrl-C goes to the guest, which is in the same foreground
-// group; a second one within a second ends the recording.
+// Waits for the guest while its log is written, and passes on what is sent to rdb.
 class Watcher {
 public:
-  Watcher(pid_t child, trace::LogConsumer& consumer) : child_(child), consumer_(consumer) {
+  Watcher(pid_t child, trace::LogConsumer& consumer, SentSignals& signals, const SessionOptions& options)
+      : child_(child), consumer_(consumer), signals_(signals), options_(options) {
     pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (int s : kTerminalSignals)
-      sigaddset(&signals, s);
-    signal_fd_ = signalfd(-1, &signals, SFD_CLOEXEC);
   }
-  ~Watcher() {
-    close(pidfd_);
-    close(signal_fd_);
-  }
+  ~Watcher() { close(pidfd_); }
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
 
   // Until the first process has ended, and then all others: its status.
   int wait() {
     int status = 0;
-    for (bool first_ended = false;;) {
+    for (;;) {
       // Processes that are told to end do so at their next input, which may be far away.
       bool late = ended_at_ != 0 && unix_ns() - ended_at_ > kSecond;
-      if (first_ended && (consumer_.idle() || ended_by_user_ || late)) return status;
+      bool ended_early = ended_by_ != 0 || too_late_;
+      if (first_ended_ && (consumer_.idle() || ended_early || late)) return status;
       pollfd fds[3] = {
-          {consumer_.fd(), POLLIN, 0}, {first_ended ? -1 : pidfd_, POLLIN, 0}, {signal_fd_, POLLIN, 0}};
-      poll(fds, 3, consumer_.timeout_ms());
+          {consumer_.fd(), POLLIN, 0}, {first_ended_ ? -1 : pidfd_, POLLIN, 0}, {signals_.fd(), POLLIN, 0}};
+      poll(fds, 3, patience());
       consumer_.pump();
-      if (fds[2].revents & POLLIN) on_terminal_signal();
+      if (options_.meanwhile) options_.meanwhile();
+      if (!too_late_ && options_.deadline && Clock::now() >= *options_.deadline) {
+        too_late_ = true;
+        end_now();
+      }
+      if (fds[2].revents & POLLIN)
+        if (std::optional<SentSignals::Sent> sent = signals_.take()) on_signal(*sent);
       bool told = consumer_.stopped() == trace::StopReason::kRequested && !consumer_.failure().empty();
       if (told && ended_at_ == 0) {
         ended_at_ = unix_ns();
-        if (!first_ended) kill(child_, SIGKILL);
+        if (!first_ended_) kill(child_, SIGKILL);
       }
-      if (!first_ended && waitpid(child_, &status, WNOHANG) == child_) first_ended = true;
+      if (!first_ended_ && waitpid(child_, &status, WNOHANG) == child_) first_ended_ = true;
     }
   }
-  bool ended_by_user() const { return ended_by_user_; }
+  int ended_by() const { return ended_by_; } // the second signal; 0: none
+  int told_to_end() const { return told_to_end_; }
+  bool too_late() const { return too_late_; }
 
 private:
-  void on_terminal_signal() {
-    signalfd_siginfo info;
-    if (read(signal_fd_, &info, sizeof info) != sizeof info) return;
+  void on_signal(const SentSignals::Sent& sent) {
+    // What recorded processes send to their parent is not meant for themselves.
+    if (sent.by != 0 && consumer_.has_recorded(sent.by)) return;
+    if (sent.to == SentSignals::SentTo::rdb || !in_group(child_)) pass_on(sent.number);
+    bool ends = std::ranges::find(kEndings, sent.number) != std::end(kEndings);
+    if (ends || sent.number == SIGHUP) told_to_end_ = sent.number;
+    if (!ends || sent.again) return;
     uint64_t now = unix_ns();
-    if (now - last_ < kSecond) {
-      ended_by_user_ = true;
-      consumer_.stop(trace::StopReason::kRequested);
-      kill(child_, SIGKILL);
+    if (sent.number == last_ && now - last_ns_ < kSecond) {
+      ended_by_ = sent.number;
+      end_now();
     }
-    last_ = now;
+    last_ = sent.number;
+    last_ns_ = now;
+  }
+
+  // Whatever the processes are doing: one that waits would never notice that its log is closed.
+  void end_now() {
+    consumer_.stop(trace::StopReason::kRequested);
+    for (pid_t process : consumer_.processes())
+      kill(process, SIGKILL);
+    if (!first_ended_) kill(child_, SIGKILL);
+  }
+
+  int patience() const {
+    int most = consumer_.timeout_ms();
+    if (!options_.deadline || too_late_) return most;
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(*options_.deadline - Clock::now()).count();
+    int until_deadline = static_cast<int>(std::clamp<int64_t>(left, 0, INT_MAX));
+    return most < 0 ? until_deadline : std::min(most, until_deadline);
+  }
+
+  bool in_group(pid_t process) const { return first_ended_ || getpgid(process) == getpgrp(); }
+
+  // To the program; to all that are left when that has ended.
+  void pass_on(int signal) {
+    if (!first_ended_) {
+      kill(child_, signal);
+      return;
+    }
+    for (pid_t process : consumer_.processes())
+      kill(process, signal);
   }
 
   pid_t child_;
   trace::LogConsumer& consumer_;
+  SentSignals& signals_;
+  const SessionOptions& options_;
   int pidfd_;
-  int signal_fd_;
-  uint64_t last_ = 0;
-  bool ended_by_user_ = false;
+  bool first_ended_ = false;
+  int last_ = 0; // of those that end it
+  uint64_t last_ns_ = 0;
+  int ended_by_ = 0;
+  int told_to_end_ = 0;
+  bool too_late_ = false;
   uint64_t ended_at_ = 0; // when a process could not be recorded any further
 };
 
@@ -200,22 +245,20 @@ SessionResult record(const SessionOptions& options) {
   trace::LogConsumer consumer(writer);
   trace::ProducerEnds ends = consumer.open_process();
 
-  sigset_t terminal;
-  sigset_t old_mask;
-  sigemptyset(&terminal);
-  for (int s : kTerminalSignals)
-    sigaddset(&terminal, s);
-  sigprocmask(SIG_BLOCK, &terminal, &old_mask);
   std::fflush(nullptr);
+  SentSignals signals;
   pid_t child = fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    sigprocmask(SIG_SETMASK, &old_mask, nullptr);
     RecorderOptions recording;
     recording.checksum_interval = options.checksum_interval;
     recording.check_pages = options.check_pages;
-    run_guest(options.process, recording, hide_own_descriptors(ends, inherited));
+    // What comes before the program's first instruction belongs to its recording: it stays blocked until
+    // then.
+    guest::ProcessOptions process = options.process;
+    process.blocked = signals.old_mask();
+    run_guest(process, recording, hide_own_descriptors(ends, inherited));
   }
   trace::LogProducer::close_ends(ends);
   // Every process of the tree takes one here.
@@ -224,7 +267,7 @@ SessionResult record(const SessionOptions& options) {
   descriptors.rlim_cur = descriptors.rlim_max;
   setrlimit(RLIMIT_NOFILE, &descriptors);
 
-  Watcher watcher(child, consumer);
+  Watcher watcher(child, consumer, signals, options);
   int status = watcher.wait();
   consumer.finish();
 
@@ -236,9 +279,14 @@ SessionResult record(const SessionOptions& options) {
       result.ending = {guest::Ending::Kind::exited, kExitFailure};
     result.complete = false;
     result.reason = consumer.failure();
-  } else if (watcher.ended_by_user()) {
+  } else if (int signal = watcher.ended_by(); signal != 0) {
     result.complete = false;
-    result.reason = "ended by a second Ctrl-C";
+    result.reason = "ended by a second " +
+                    (signal == SIGINT ? "Ctrl-C" : guest::describe({guest::Ending::Kind::signalled, signal}));
+  } else if (watcher.too_late()) {
+    result.complete = false;
+    result.too_late = true;
+    result.reason = "the program was still running when its time was over";
   } else if (!consumer.exit()) {
     result.complete = false;
     result.reason =
@@ -246,8 +294,8 @@ SessionResult record(const SessionOptions& options) {
             ? fmt::format("the recorded process was killed by signal {}", WTERMSIG(status))
             : "rdb could not go on" + (consumer.gave_up().empty() ? "" : ": " + consumer.gave_up());
   }
+  result.told_to_end = watcher.told_to_end();
   writer.finish(end_of(result, consumer));
-  sigprocmask(SIG_SETMASK, &old_mask, nullptr);
   return result;
 }
 

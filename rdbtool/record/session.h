@@ -5,6 +5,9 @@
 #include "rdbtool/guest/handover.h"
 #include "rdbtool/guest/process.h"
 
+#include <chrono>
+#include <functional>
+#include <optional>
 #include <string>
 
 namespace rdb::record {
@@ -14,6 +17,9 @@ struct SessionOptions {
   std::string directory;          // of the trace; empty: a new one in the trace root
   uint64_t checksum_interval = 0; // see RecorderOptions
   bool check_pages = false;       // likewise
+  // When the recording is ended, if the program has not ended by then.
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  std::function<void()> meanwhile; // called now and then while the program runs
 };
 
 struct SessionResult {
@@ -21,6 +27,8 @@ struct SessionResult {
   guest::Ending ending;
   bool complete = true; // false: the recording ended before the program did; `reason` says why
   std::string reason;
+  bool too_late = false; // the deadline has passed
+  int told_to_end = 0;   // the signal by which someone has asked rdb or its group to end, if any
 };
 
 // Runs and records the program; returns when it has ended and the trace is whole.

@@ -12,8 +12,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <list>
 #include <poll.h>
+#include <set>
 #include <sys/epoll.h>
 #include <system_error>
 
@@ -48,12 +50,21 @@ bool is_write_failure(const std::error_code& code) {
   return false;
 }
 
+// A process in a namespace of its own has another number there, which is somebody else's here.
+bool has_ring(int32_t pid) {
+  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("/memfd:rdb-log") != std::string::npos) return true;
+  return false;
+}
+
 } // namespace
 
 struct LogConsumer::Producer {
   RingMapping ring;
   OwnedFd control;
   std::string parent; // folder
+  int32_t pid = 0;    // as the process knows it
   std::unique_ptr<ProcessWriter> writer;
   uint64_t last_flush = 0;
   std::vector<SharedFile> shared_files;
@@ -85,6 +96,7 @@ struct LogConsumer::State {
   bool had_first = false;
   std::optional<ExitInput> first_exit;
   std::string first_gave_up;
+  std::set<int32_t> pids; // of all processes
 
   State(TraceWriter& t, size_t m) : trace(t), memory(m), epoll(epoll_create1(EPOLL_CLOEXEC)) {}
 
@@ -171,7 +183,10 @@ void LogConsumer::State::consume(Producer& producer) {
     } else {
       if (producer.writer == nullptr) {
         if (frame.input.kind() != InputKind::kStart) bug("an input before the start");
-        producer.writer = trace.add_process(frame.input.as<StartInput>(), producer.parent);
+        const auto& start = frame.input.as<StartInput>();
+        producer.writer = trace.add_process(start, producer.parent);
+        producer.pid = start.pid;
+        pids.insert(start.pid);
         producer.last_flush = now_ms();
       }
       producer.writer->append(frame.input);
@@ -384,6 +399,18 @@ void LogConsumer::pump() {
   }
   s.flush_where_due();
   s.wait_ms = any ? kShortestWaitMs : std::min(s.wait_ms * 2, kLongestWaitMs);
+}
+
+std::vector<int32_t> LogConsumer::processes() const {
+  std::vector<int32_t> result;
+  for (const Producer& producer : state_->producers)
+    if (producer.writer != nullptr && !is_gone(producer) && has_ring(producer.pid))
+      result.push_back(producer.pid);
+  return result;
+}
+
+bool LogConsumer::has_recorded(int32_t pid) const {
+  return state_->pids.contains(pid);
 }
 
 bool LogConsumer::idle() const {

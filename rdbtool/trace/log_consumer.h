@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace rdb::trace {
 
@@ -36,6 +37,10 @@ public:
   int timeout_ms() const; // for poll: -1 is forever
   // Takes what the rings hold and answers requests. Does not wait.
   void pump();
+
+  // The processes that are recorded now; and whether one is or was.
+  std::vector<int32_t> processes() const;
+  bool has_recorded(int32_t pid) const;
 
   // No producer is left: each has finished or died.
   bool idle() const;

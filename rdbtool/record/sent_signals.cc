@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/record/sent_signals.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <string_view>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace rdb::record {
+namespace {
+
+constexpr int kPassedOn[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
+
+constexpr uint64_t kMillisecond = 1'000'000;
+// Who signals the processes of a group one by one needs a moment for all of them.
+constexpr uint64_t kMoment = 10 * kMillisecond;
+constexpr uint64_t kAtOnce = 50 * kMillisecond;
+
+uint64_t now_ns() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000 * kMillisecond + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// The program has inherited that, too.
+bool is_ignored(int signal) {
+  struct sigaction action;
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+} // namespace
+
+SentSignals::SentSignals() {
+  sigemptyset(&signals_);
+  for (int signal : kPassedOn)
+    if (!is_ignored(signal)) sigaddset(&signals_, signal);
+  sigprocmask(SIG_BLOCK, &signals_, &old_mask_);
+  fd_ = signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK);
+  replace_bystander();
+}
+
+SentSignals::~SentSignals() {
+  close(fd_);
+  if (bystander_ > 0) {
+    kill(bystander_, SIGKILL);
+    waitpid(bystander_, nullptr, 0);
+  }
+  sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
+}
+
+void SentSignals::replace_bystander() {
+  pid_t rdb = getpid();
+  pid_t next = fork();
+  if (next == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "rdb-bystander");
+    close_range(0, ~0u, 0);
+    while (getppid() == rdb)
+      pause(); // what rdb holds back waits here, too
+    _exit(0);
+  }
+  if (bystander_ > 0) {
+    kill(bystander_, SIGKILL);
+    waitpid(bystander_, nullptr, 0);
+  }
+  bystander_ = next;
+}
+
+// The signals that wait for the bystander, as a mask.
+uint64_t SentSignals::waiting_for_bystander() const {
+  if (bystander_ <= 0) return 0;
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/status", bystander_);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  char text[8192];
+  ssize_t size = read(fd, text, sizeof text - 1);
+  close(fd);
+  text[size < 0 ? 0 : size] = 0;
+  constexpr std::string_view kName = "\nShdPnd:";
+  const char* pending = std::strstr(text, kName.data());
+  return pending == nullptr ? 0 : std::strtoull(pending + kName.size(), nullptr, 16);
+}
+
+std::optional<SentSignals::Sent> SentSignals::take() {
+  signalfd_siginfo info;
+  if (read(fd_, &info, sizeof info) != sizeof info) return std::nullopt;
+  timespec moment{0, static_cast<long>(kMoment)};
+  nanosleep(&moment, nullptr);
+  uint64_t others = waiting_for_bystander();
+  if (others != 0) replace_bystander();
+
+  Sent sent{.number = static_cast<int>(info.ssi_signo)};
+  bool by_kernel = info.ssi_code > 0;
+  if (!by_kernel) sent.by = static_cast<pid_t>(info.ssi_pid);
+  if (others >> (sent.number - 1) & 1) sent.to = SentTo::group;
+  uint64_t now = now_ns();
+  sent.again = sent.number == last_ && now - last_ns_ < kAtOnce;
+  last_ = sent.number;
+  last_ns_ = now;
+  return sent;
+}
+
+} // namespace rdb::record
