@@ -6,7 +6,6 @@
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
-#include <string_view>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -82,9 +81,9 @@ uint64_t SentSignals::waiting_for_bystander() const {
   ssize_t size = read(fd, text, sizeof text - 1);
   close(fd);
   text[size < 0 ? 0 : size] = 0;
-  constexpr std::string_view kName = "\nShdPnd:";
-  const char* pending = std::strstr(text, kName.data());
-  return pending == nullptr ? 0 : std::strtoull(pending + kName.size(), nullptr, 16);
+  constexpr char kName[] = "\nShdPnd:";
+  const char* pending = std::strstr(text, kName);
+  return pending == nullptr ? 0 : std::strtoull(pending + sizeof kName - 1, nullptr, 16);
 }
 
 std::optional<SentSignals::Sent> SentSignals::take() {

@@ -27,13 +27,34 @@ bool all_zero(const uint8_t* data, size_t size) {
   return size == 0 || (data[0] == 0 && std::memcmp(data, data + 1, size - 1) == 0);
 }
 
+// The holes of a file. Looking for them moves the position of a descriptor, which may be the guest's too:
+// this has one of its own.
+class Holes {
+public:
+  explicit Holes(int fd) : fd_(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC)) {}
+  // Where the hole at `offset` ends; `offset` where there is none, or nothing is known.
+  uint64_t end_of(uint64_t offset) const {
+    if (!fd_) return offset;
+    off_t data = lseek(fd_.get(), static_cast<off_t>(offset), SEEK_DATA);
+    if (data < 0 && errno == ENXIO) data = lseek(fd_.get(), 0, SEEK_END); // nothing but a hole, or the end
+    return data < 0 ? offset : std::max(static_cast<uint64_t>(data), offset);
+  }
+
+private:
+  OwnedFd fd_;
+};
+
 // The hash of a file; with `copy_to`, of the very bytes that are written there, whatever happens to the file
-// meanwhile. Runs of zeros become holes.
+// meanwhile. Holes stay holes and are not read; runs of zeros become some.
 ContentId read_through(int fd, const std::string& name, int copy_to = -1, const std::string& copy_name = {}) {
   std::vector<uint8_t> piece(kPiece);
+  Holes holes(fd);
   Xxh64 hash;
   uint64_t offset = 0;
   for (;;) {
+    uint64_t data = holes.end_of(offset);
+    hash.update_zeros(data - offset);
+    offset = data;
     size_t size = pread_some(fd, piece.data(), piece.size(), offset, name);
     if (size == 0) break;
     hash.update(piece.data(), size);

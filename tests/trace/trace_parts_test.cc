@@ -10,11 +10,15 @@
 #include "rdbtool/trace/trace_dir.h"
 #include "tests/trace/sample.h"
 
+#include <algorithm>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 #include <zstd.h>
 
 namespace rdb::trace {
@@ -54,6 +58,18 @@ TEST(Hash, IsXxh64) {
     ASSERT_EQ(pieces.digest(), xxh64(text.data(), size)) << size;
   }
   ZSTD_freeCCtx(context);
+}
+
+TEST(Hash, OfZerosThatAreNotThere) {
+  for (size_t before : {0, 1, 31, 32, 40})
+    for (size_t zeros : {0, 1, 7, 31, 32, 33, 64, 100, 1000}) {
+      std::string text = std::string(before, 'x') + std::string(zeros, '\0') + "end";
+      Xxh64 hash;
+      hash.update(text.data(), before);
+      hash.update_zeros(zeros);
+      hash.update("end", 3);
+      EXPECT_EQ(hash.digest(), xxh64(text.data(), text.size())) << before << " " << zeros;
+    }
 }
 
 TEST(Hash, OfWordsSeesEveryBitOfEveryWord) {
@@ -242,6 +258,44 @@ TEST_F(Store, KeepsWhatAFileHeldWhateverBecomesOfIt) {
   EXPECT_EQ(back, content);
   close(fd);
   EXPECT_EQ(store.list().size(), 2u);
+}
+
+TEST_F(Store, HolesAreNotReadAndStay) {
+  ContentStore store(dir_.path() + "/files");
+  std::string path = dir_.path() + "/sparse";
+  constexpr size_t kSize = 64 << 20;
+  constexpr size_t kMiddle = 33 << 20;
+  int fd = open(path.c_str(), O_RDWR | O_CREAT, 0600);
+  ASSERT_EQ(pwrite(fd, "begin", 5, 0), 5);
+  ASSERT_EQ(pwrite(fd, "middle", 6, kMiddle), 6);
+  ASSERT_EQ(ftruncate(fd, kSize), 0);
+  ASSERT_EQ(lseek(fd, 77, SEEK_SET), 77);
+  ContentId id = store.add(fd);
+  EXPECT_EQ(lseek(fd, 0, SEEK_CUR), 77);
+
+  auto resident = [](int file) {
+    void* memory = mmap(nullptr, kSize, PROT_READ, MAP_SHARED, file, 0);
+    std::vector<unsigned char> pages(kSize / 4096);
+    EXPECT_EQ(mincore(memory, kSize, pages.data()), 0);
+    munmap(memory, kSize);
+    return std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return page & 1; });
+  };
+  EXPECT_LT(resident(fd), 1000);
+  close(fd);
+  fd = store.open(id);
+  EXPECT_LT(resident(fd), 1000);
+  struct stat copy;
+  ASSERT_EQ(fstat(fd, &copy), 0);
+  EXPECT_EQ(static_cast<size_t>(copy.st_size), kSize);
+  EXPECT_LT(copy.st_blocks * 512, 2 << 20);
+  close(fd);
+
+  // The same content without holes is the same file.
+  std::string content(kSize, '\0');
+  content.replace(0, 5, "begin");
+  content.replace(kMiddle, 6, "middle");
+  EXPECT_EQ(id, (ContentId{xxh64(content.data(), content.size()), kSize}));
+  EXPECT_EQ(add(store, file("dense", content)), id);
 }
 
 TEST_F(Store, AFileRewrittenWithTheSameSizeIsReadAgain) {
