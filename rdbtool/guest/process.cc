@@ -118,8 +118,13 @@ Ending Process::run() {
 
 Process::Next Process::handle(const engine::Stop& stop) {
   switch (stop.reason) {
-  case engine::StopReason::system_call:
-    return system_call();
+  case engine::StopReason::system_call: {
+    Next next = system_call();
+    // What came during the call comes before it returns: the program relies on it after raise(), sigsuspend()
+    // and an unblocking sigprocmask().
+    if (next == Next::go_on) current().delayed = current().pending || !current().sent.empty();
+    return next;
+  }
   case engine::StopReason::input:
     engine().finish_input(outside_.instruction(*this, stop.input));
     return Next::go_on;

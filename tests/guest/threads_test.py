@@ -18,7 +18,7 @@ CASES = [
     ["thr_locks"], ["thr_locks_static"], ["thr_futex"], ["thr_cpp"], ["thr_openmp"],
     *(["thr_lifetime", case] for case in ("many", "detached", "chain", "return", "exit_in_thread", "main_first",
                                           "raw_exit", "crash", "exec", "fork", "cancel")),
-    *(["thr_signals", case] for case in ("directed", "restarted", "waited", "masked", "storm")),
+    *(["thr_signals", case] for case in ("directed", "restarted", "waited", "masked", "storm", "at_once")),
 ]
 
 PYTHON = """

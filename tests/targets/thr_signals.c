@@ -201,15 +201,38 @@ static void storm(void) {
   }
 }
 
+// What a thread sends to itself, lets in or waits for has come when the call returns.
+static void at_once(void) {
+  handle(SIGUSR1, 0);
+  sigset_t usr1, none;
+  sigemptyset(&none);
+  sigemptyset(&usr1);
+  sigaddset(&usr1, SIGUSR1);
+  int late = 0;
+  for (int i = 0; i < 20; ++i) {
+    int before = atomic_load(&got[0]);
+    raise(SIGUSR1);
+    late += atomic_load(&got[0]) != before + 1;
+    sigprocmask(SIG_BLOCK, &usr1, NULL);
+    raise(SIGUSR1);
+    late += atomic_load(&got[0]) != before + 1;
+    sigprocmask(SIG_UNBLOCK, &usr1, NULL);
+    late += atomic_load(&got[0]) != before + 2;
+    sigprocmask(SIG_BLOCK, &usr1, NULL);
+    kill(getpid(), SIGUSR1);
+    sigsuspend(&none);
+    late += atomic_load(&got[0]) != before + 3;
+    sigprocmask(SIG_UNBLOCK, &usr1, NULL);
+  }
+  printf("at once: %d, late: %d\n", atomic_load(&got[0]), late);
+}
+
 int main(int argc, char** argv) {
   const struct {
     const char* name;
     void (*body)(void);
-  } cases[] = {{"directed", directed},
-               {"restarted", restarted},
-               {"waited", waited},
-               {"masked", masked},
-               {"storm", storm}};
+  } cases[] = {{"directed", directed}, {"restarted", restarted}, {"waited", waited},
+               {"masked", masked},     {"storm", storm},         {"at_once", at_once}};
   sem_init(&started, 0, 0);
   if (pipe(pipe_ends) != 0) abort();
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
