@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kLeft = 120; // room for names
 constexpr double kWidth = 1080;
-constexpr double kRight = 30;
+constexpr double kRight = 48; // for half of the last number
 constexpr double kTop = 64;
 constexpr double kLane = 44;
 constexpr double kBar = 14;

@@ -90,18 +90,15 @@ public:
   double run_seconds() const { return seconds_since(run_); }
 
   std::string text() const {
-    double so_far = seconds();
-    double rate = static_cast<double>(runs_) / so_far;
+    if (runs_ == 0) return fmt::format("the first run, {:.0f} s so far", seconds());
+    double rate = static_cast<double>(runs_) / seconds();
     std::string pace =
         rate >= 1 ? fmt::format("{:.1f} per second", rate) : fmt::format("{:.1f} per minute", 60 * rate);
-    double left = -1;
-    if (allowed_ > 0) left = allowed_ - so_far;
-    if (most_ != 0 && runs_ != 0) {
-      double for_runs = static_cast<double>(most_ - runs_) / rate;
-      left = left < 0 ? for_runs : std::min(left, for_runs);
-    }
+    std::optional<double> left;
+    if (allowed_ > 0) left = allowed_ - seconds();
+    if (most_ != 0) left = std::min(left.value_or(HUGE_VAL), static_cast<double>(most_ - runs_) / rate);
     return fmt::format("{} run{}, {}{}", runs_, runs_ == 1 ? "" : "s", pace,
-                       left >= 0 ? fmt::format(", {:.0f} s left at most", left) : "");
+                       left ? fmt::format(", about {:.0f} s left", std::max(*left, 0.0)) : "");
   }
 
 private:

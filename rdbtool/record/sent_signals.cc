@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/record/sent_signals.h"
 
+#include "rdbtool/guest/raw_syscall.h"
+
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +37,17 @@ bool is_ignored(int signal) {
   return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
+constexpr size_t kStack = 16384;
+
+// What rdb holds back waits here, too. No function of the C library: its variables are rdb's.
+int stand_by(void* rdb) {
+  guest::raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
+  while (guest::raw_syscall(SYS_getppid) == reinterpret_cast<int64_t>(rdb))
+    guest::raw_syscall(SYS_pause);
+  guest::raw_syscall(SYS_exit, 0);
+  return 0;
+}
+
 } // namespace
 
 SentSignals::SentSignals() {
@@ -45,29 +61,26 @@ SentSignals::SentSignals() {
 
 SentSignals::~SentSignals() {
   close(fd_);
-  if (bystander_ > 0) {
-    kill(bystander_, SIGKILL);
-    waitpid(bystander_, nullptr, 0);
-  }
+  end_bystander();
   sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
 }
 
 void SentSignals::replace_bystander() {
-  pid_t rdb = getpid();
-  pid_t next = fork();
-  if (next == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    prctl(PR_SET_NAME, "rdb-bystander");
-    close_range(0, ~0u, 0);
-    while (getppid() == rdb)
-      pause(); // what rdb holds back waits here, too
-    _exit(0);
-  }
-  if (bystander_ > 0) {
-    kill(bystander_, SIGKILL);
-    waitpid(bystander_, nullptr, 0);
-  }
+  // It shares rdb's memory: it is made for every recording, and a copy would cost more than a short one
+  // takes.
+  auto stack = std::make_unique<char[]>(kStack);
+  pid_t next = clone(stand_by, stack.get() + kStack, CLONE_VM | CLONE_FILES | CLONE_FS | SIGCHLD,
+                     reinterpret_cast<void*>(static_cast<intptr_t>(getpid())));
+  end_bystander();
   bystander_ = next;
+  stack_ = std::move(stack);
+}
+
+void SentSignals::end_bystander() {
+  if (bystander_ <= 0) return;
+  kill(bystander_, SIGKILL);
+  while (waitpid(bystander_, nullptr, 0) < 0 && errno == EINTR) {
+  }
 }
 
 // The signals that wait for the bystander, as a mask.

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <sys/signalfd.h>
 #include <sys/types.h>
@@ -37,12 +38,14 @@ public:
 
 private:
   void replace_bystander();
+  void end_bystander();
   uint64_t waiting_for_bystander() const;
 
   sigset_t signals_;
   sigset_t old_mask_;
   int fd_ = -1;
   pid_t bystander_ = -1;
+  std::unique_ptr<char[]> stack_; // the bystander's
   int last_ = 0;
   uint64_t last_ns_ = 0;
 };
