@@ -151,9 +151,10 @@ Process::Next Process::run_turns(Thread& self) {
         next = handle(engine().run(delay));
         continue;
       }
-      self.delayed = false;
       if (std::optional<PendingSignal> signal = take_pending(self)) next = give(*signal);
       if (next == Next::go_on) set_mask(mask()); // opens the kernel's mask again where no handler was entered
+      // What has waited together with it comes at the same place: handlers stack up.
+      self.delayed = self.pending;
       continue;
     }
     uint64_t executed = engine().executed();

@@ -30,6 +30,15 @@ class World(harness.TestCase):
                 self.assertEqual(live.out, native.out)
                 self.assertEqual(live.status, native.status)
 
+    def test_live_in_chaos(self):
+        for name in TARGETS:
+            native = self.native(name)
+            for seed in ("1", "2", "3"):
+                with self.subTest(name, seed=seed):
+                    live = self.rdb("run", "--chaos", "--seed", seed, harness.target("world_" + name))
+                    self.assertEqual(live.out, native.out)
+                    self.assertEqual(live.status, native.status)
+
     def test_other_programs_under_rdb_in_proc(self):
         """What a program finds in /proc about its child."""
         script = ("import os, subprocess, time\n"
