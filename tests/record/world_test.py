@@ -119,6 +119,39 @@ class World(harness.TestCase):
                 self.assertIn("the recording ends at time", replayed.err)
                 self.assertTrue((seen + rest).startswith(replayed.out.encode()), f"\n{replayed}")
 
+    def test_killing_a_process_of_a_tree_leaves_the_others_whole(self):
+        counting = ("for i in 1 2 3; do (j=0; while [ $j -lt 400 ]; do j=$((j+1)); echo $i.$j; done; (echo leaf $i) | cat; exit 3) & "
+                    "done; wait; echo all")
+        generator = random.Random(9)
+        for attempt in range(50 if FULL else 8):
+            with self.subTest(attempt):
+                shutil.rmtree(self.path("trace"), ignore_errors=True)
+                argv = [harness.rdb(), "record", "--checksum", "-o", self.path("trace"), "/bin/sh", "-c", counting]
+                child = subprocess.Popen(argv, cwd=self.tmp, env=self.environment(), stdout=subprocess.PIPE,
+                                         stderr=subprocess.DEVNULL, start_new_session=True)
+                seen = b""
+                wanted = generator.randrange(7000)
+                while len(seen) < wanted:
+                    seen += os.read(child.stdout.fileno(), 256)
+                victim = 0
+                try:
+                    program = self.children(child.pid)[-1]  # the first stands by
+                    victim = generator.choice(self.children(program))
+                    os.kill(victim, signal.SIGKILL)
+                except (FileNotFoundError, ProcessLookupError, IndexError):
+                    victim = 0  # it was quicker
+                seen += child.stdout.read()
+                child.stdout.close()
+                self.assertEqual(child.wait(), 0)
+                lines = seen.decode().splitlines()
+                for row in self.rdb("ps", self.path("trace"), status=0).out.splitlines()[1:]:
+                    replayed = self.rdb("replay", "-p", row.split()[0], self.path("trace"))
+                    self.assertNotIn("internal error", replayed.err, f"\n{replayed}")
+                    if int(row.split()[0].partition(".")[0]) != victim:
+                        self.assertNotIn("the recording ends", replayed.err, f"{row}\n{replayed}")
+                    if "cat" not in row:  # that writes what came out of the pipe
+                        self.assertLessEqual(set(replayed.out.splitlines()), set(lines), f"{row}\n{replayed}")
+
     @staticmethod
     def children(pid):
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
