@@ -110,7 +110,8 @@ std::optional<SentSignals::Sent> SentSignals::take() {
   Sent sent{.number = static_cast<int>(info.ssi_signo)};
   bool by_kernel = info.ssi_code > 0;
   if (!by_kernel) sent.by = static_cast<pid_t>(info.ssi_pid);
-  if (others >> (sent.number - 1) & 1) sent.to = SentTo::group;
+  bool by_terminal = by_kernel && sent.number != SIGALRM;
+  if (by_terminal || others >> (sent.number - 1) & 1) sent.to = SentTo::group;
   uint64_t now = now_ns();
   sent.again = sent.number == last_ && now - last_ns_ < kAtOnce;
   last_ = sent.number;

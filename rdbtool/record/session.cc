@@ -247,10 +247,16 @@ SessionResult record(const SessionOptions& options) {
 
   std::fflush(nullptr);
   SentSignals signals;
+  // Who ignores SIGCHLD is not told how its children end.
+  struct sigaction told{};
+  struct sigaction old_action;
+  told.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &told, &old_action);
   pid_t child = fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    sigaction(SIGCHLD, &old_action, nullptr);
     RecorderOptions recording;
     recording.checksum_interval = options.checksum_interval;
     recording.check_pages = options.check_pages;
@@ -269,6 +275,7 @@ SessionResult record(const SessionOptions& options) {
 
   Watcher watcher(child, consumer, signals, options);
   int status = watcher.wait();
+  sigaction(SIGCHLD, &old_action, nullptr);
   consumer.finish();
 
   SessionResult result;

@@ -149,6 +149,10 @@ class SentSignals(harness.TestCase):
             self.expect(child, "got 10")
         self.assertEqual(child.communicate()[0], "end\n")
 
+    def test_where_the_ends_of_children_are_ignored(self):
+        self.run_program(["/usr/bin/env", "--ignore-signal=CHLD", harness.rdb(), "record", "-o", self.path("trace"), "/bin/sh",
+                          "-c", "exit 3"], timeout=30, status=3)
+
     def test_an_alarm_that_was_set_before_rdb_began(self):
         child = self.start(LISTENER, before=["/usr/bin/perl", "-e", "alarm 2; exec @ARGV"])
         self.expect(child, "got 14")
