@@ -242,7 +242,7 @@ slot_of(const MachineFunction& function, const extractor::Variable& variable, co
 
 Placement::Placement(const extractor::Extraction& extraction, bool optimised, Records records)
     : extraction_(extraction), optimised_(optimised), records_(records), seen_(extraction.functions.size()),
-      snapshots_(extraction) {
+      snapshots_(extraction, tags_, lost_marks_) {
   current_placement = this;
   callback_ = std::make_unique<RegisterTargetPassConfigCallback>(
       [](TargetMachine&, PassManagerBase&, TargetPassConfig* config) {

@@ -103,8 +103,8 @@ private:
   std::vector<Instance> instances_;
   std::vector<Lost> lost_;
   WriteTags tags_;
-  Snapshots snapshots_;
   LostMarks lost_marks_{tags_};
+  Snapshots snapshots_;
   Astray astray_;
   CodeOrder order_;
   // Instructions, by ordinal, that compute something else from a variable: if a record of the variable names

@@ -63,6 +63,7 @@ std::string Snapshots::name(size_t function, size_t position) {
 
 // Records before a label and records behind it get an instruction between them.
 void Snapshots::before(Function& function) {
+  stale_.find(function);
   for (DbgLabelRecord* label : labels_of(function)) {
     Instruction* next = label->getMarker()->MarkedInstr;
     std::vector<DbgRecord*> behind;
@@ -141,7 +142,8 @@ void Snapshots::take(DbgLabelRecord& label, size_t function, size_t position, co
       pieces.push_back(record);
       covered += piece.size;
     }
-  if (covered < variable.size * 8 || pieces.empty() || mixed_.contains(copy)) {
+  if (covered < variable.size * 8 || pieces.empty() || mixed_.contains(copy) ||
+      stale_.contains(label, position)) {
     auto* nothing = PoisonValue::get(Type::getInt64Ty(context));
     auto* record = DbgVariableRecord::createDbgVariableRecord(nothing, snapshot,
                                                               DIExpression::get(context, {}), place.get());

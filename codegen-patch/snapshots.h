@@ -6,6 +6,7 @@
 #pragma once
 
 #include "codegen-patch/record_flow.h"
+#include "codegen-patch/stale_slots.h"
 #include "llvm-passes/extractor/extraction.h"
 
 #include <set>
@@ -22,7 +23,8 @@ namespace rdb::codegen {
 
 class Snapshots {
 public:
-  explicit Snapshots(const extractor::Extraction& extraction) : extraction_(extraction) {}
+  Snapshots(const extractor::Extraction& extraction, const WriteTags& tags, const LostMarks& lost)
+      : extraction_(extraction), stale_(extraction, tags, lost) {}
 
   // Around a pass that may take variables out of memory, and clean up its records itself then.
   void before(llvm::Function& function);
@@ -40,6 +42,7 @@ private:
   void take(llvm::DbgLabelRecord& label, size_t function, size_t position, const PieceRecords& reaching);
 
   const extractor::Extraction& extraction_;
+  StaleSlots stale_;
   std::vector<llvm::Instruction*> barriers_;
   std::set<Copy> taken_;
   std::set<Copy> mixed_; // a part of the variable was in memory still, another was not

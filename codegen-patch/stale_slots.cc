@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen-patch/stale_slots.h"
+
+#include "codegen-patch/debug_names.h"
+#include "codegen-patch/reach.h"
+#include "codegen-patch/records.h"
+
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/DebugProgramInstruction.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+
+#include <map>
+#include <vector>
+
+namespace rdb::codegen {
+
+using namespace llvm;
+
+namespace {
+
+// The variables that are in memory still, by name and copy of their function.
+using Declared = std::map<std::pair<std::string, const DILocation*>, const AllocaInst*>;
+
+Declared find_declared(const Function& function) {
+  Declared declared;
+  for (const Instruction& instruction : instructions(function))
+    for (const DbgVariableRecord& record : filterDbgVars(instruction.getDbgRecordRange())) {
+      if (!record.isDbgDeclare() || record.isKillLocation()) continue;
+      auto* slot = dyn_cast<AllocaInst>(getUnderlyingObject(record.getVariableLocationOp(0), 0));
+      // One that holds a single value leaves memory before anything is moved.
+      if (slot && !is_simple_slot(slot))
+        declared[{record.getVariable()->getName().str(), record.getDebugLoc().getInlinedAt()}] = slot;
+    }
+  return declared;
+}
+
+// Can the write change this stack slot at all?
+bool may_write(const Target& target, const AllocaInst& slot) {
+  const DILocation* home = slot.getDebugLoc();
+  switch (target.kind) {
+  case Target::Kind::kGlobal:
+    return false;
+  case Target::Kind::kVariable:
+    // The copy of a parameter that inlining made has no home; its writes are those to the parameter.
+    return home && home->getLine() == target.slot && home->getScope()->getSubprogram() == target.scope &&
+           home->getInlinedAt() == target.inlined_at;
+  case Target::Kind::kUnknown:
+    return target.pointer || !home || slot_escapes(slot);
+  }
+  return true;
+}
+
+} // namespace
+
+void StaleSlots::find(Function& function) {
+  stale_.clear();
+  Declared declared = find_declared(function);
+  if (declared.empty()) return;
+  std::map<DbgLabelRecord*, std::map<size_t, const AllocaInst*>> slots; // by label and position
+  std::vector<DbgLabelRecord*> labels;
+  for (Instruction& instruction : instructions(function))
+    for (DbgRecord& record : instruction.getDbgRecordRange()) {
+      auto* label = dyn_cast<DbgLabelRecord>(&record);
+      auto index = label ? parse_label(label->getLabel()->getName()) : std::nullopt;
+      if (!index) continue;
+      const std::vector<extractor::Variable>& variables = extraction_.functions[*index].variables;
+      for (size_t position = 0; position < variables.size(); ++position)
+        if (auto slot = declared.find(
+                {variable_record_name(variables[position]), label->getDebugLoc().getInlinedAt()});
+            slot != declared.end())
+          slots[label][position] = slot->second;
+      if (slots.contains(label)) labels.push_back(label);
+    }
+  if (labels.empty()) return;
+  WriteTags::StaleAt stale = tags_.find_stale(function, labels);
+  AliasQueries queries(function);
+  for (DbgLabelRecord* label : labels) {
+    std::vector<Target>& targets = stale[label];
+    for (const Target& target : lost_.stale_at(*label))
+      targets.push_back(target);
+    const std::vector<extractor::Variable>& variables =
+        extraction_.functions[*parse_label(label->getLabel()->getName())].variables;
+    for (const auto& [position, slot] : slots[label])
+      for (Target target : targets) {
+        if (!may_write(target, *slot)) continue;
+        queries.spare(target, {{slot, nullptr, &variables[position]}});
+        if ((target.spares_own & 1) != 0) continue;
+        stale_.insert({label, position});
+        if (is_traced())
+          fmt::print(stderr, "rdb: {} in {}: '{}' leaves memory when it is stale: {}\n",
+                     label->getLabel()->getName().str(), function.getName().str(), variables[position].name,
+                     target.note);
+        break;
+      }
+  }
+}
+
+} // namespace rdb::codegen
