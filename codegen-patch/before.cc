@@ -291,11 +291,17 @@ void Placement::attach(PassBuilder& builder) {
       return pass == "SROAPass" || pass == "PromotePass" || pass == "DSEPass" || pass == "InstCombinePass";
     };
     auto joins = [](StringRef pass) { return pass == "SimplifyCFGPass" || pass == "LoopSimplifyPass"; };
+    auto simplifies = [](StringRef pass) {
+      return pass == "InstCombinePass" || pass == "AggressiveInstCombinePass" || pass == "BDCEPass";
+    };
     auto cleans_up = [](StringRef pass) { return pass == "SROAPass" || pass == "PromotePass"; };
     callbacks->registerBeforeNonSkippedPassCallback([=, this](StringRef pass, const Any& unit) {
       const auto* function = any_cast<const Function*>(&unit);
       if (function && !cleans_up(pass)) lost_marks_.before(**function);
       if (function && joins(pass)) astray_.before(**function);
+      if (function && simplifies(pass))
+        value_check_.before(**function,
+                            pass == "BDCEPass" ? ValueCheck::Phis::kNeedParts : ValueCheck::Phis::kNeedAll);
       if (!function || !may_remove(pass)) return;
       tags_.before_removal(**function);
       if (cleans_up(pass) && records_ == Records::kVariables)
@@ -306,6 +312,7 @@ void Placement::attach(PassBuilder& builder) {
           const auto* constant = any_cast<const Function*>(&unit);
           if (constant && !cleans_up(pass)) lost_marks_.after(**constant);
           if (constant && joins(pass)) astray_.after(const_cast<Function&>(**constant));
+          if (constant && simplifies(pass)) value_check_.after(const_cast<Function&>(**constant));
           if (!constant || !may_remove(pass)) return;
           auto& function = const_cast<Function&>(**constant);
           if (records_ == Records::kVariables) snapshots_.after(function);

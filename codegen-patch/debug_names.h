@@ -31,6 +31,11 @@ inline std::string value_name(size_t instance, size_t position) {
   return fmt::format("rdb.value.{}.{}", instance, position);
 }
 
+// Does a variable of this name stand for one of the program, or for an argument?
+inline bool is_variable_record(llvm::StringRef name) {
+  return name.starts_with("rdb.var.") || name.starts_with(kSnapshotName) || name.starts_with("rdb.value.");
+}
+
 inline std::optional<size_t> parse_number(llvm::StringRef name, llvm::StringRef prefix) {
   size_t number = 0;
   if (!name.consume_front(prefix) || name.consumeInteger(10, number)) return std::nullopt;

@@ -9,6 +9,7 @@
 #include "codegen-patch/code_order.h"
 #include "codegen-patch/lost_marks.h"
 #include "codegen-patch/snapshots.h"
+#include "codegen-patch/value_check.h"
 #include "codegen-patch/write_tags.h"
 #include "descriptors/descriptor.h"
 #include "llvm-passes/extractor/extraction.h"
@@ -106,6 +107,7 @@ private:
   LostMarks lost_marks_{tags_};
   Snapshots snapshots_;
   Astray astray_;
+  ValueCheck value_check_;
   CodeOrder order_;
   // Instructions, by ordinal, that compute something else from a variable: if a record of the variable names
   // one, the compiler got it wrong (it does when it moves an operation into a phi).

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a value is computed to, tried with a few values of what it is computed from. Two ways to compute that
+// give the same in all samples are taken to be the same.
+#pragma once
+
+#include "llvm/ADT/APInt.h"
+
+#include <array>
+#include <map>
+#include <optional>
+
+namespace llvm {
+class DataLayout;
+class DbgVariableRecord;
+class Instruction;
+class Value;
+} // namespace llvm
+
+namespace rdb::codegen {
+
+inline constexpr size_t kSamples = 8;
+
+// By sample; none: it is not defined then (a division by zero).
+using Sampled = std::array<std::optional<llvm::APInt>, kSamples>;
+
+// Do they agree, in their lowest bits?
+bool agree(const Sampled& a, const Sampled& b, std::optional<unsigned> bits = std::nullopt);
+
+class Samples {
+public:
+  explicit Samples(const llvm::DataLayout& layout) : layout_(&layout) {}
+
+  // What cannot be computed (a parameter, a load, a phi ...) gets random values; nothing if it has no bits.
+  const Sampled* find(const llvm::Value& value);
+  // Only what is known already.
+  const Sampled* known(const llvm::Value& value) const;
+  void set(const llvm::Value& value, const Sampled& sampled) { values_[&value] = sampled; }
+
+  // What a debug record says; none if that is not understood.
+  std::optional<Sampled> find(const llvm::DbgVariableRecord& record);
+
+  // Is it computed from its operands alone?
+  static bool is_computed(const llvm::Value& value);
+
+  const std::map<const llvm::Value*, Sampled>& all() const { return values_; }
+
+private:
+  std::optional<unsigned> width(const llvm::Value& value) const;
+  Sampled random(unsigned width);
+  Sampled address(const llvm::Value& constant, unsigned width);
+  Sampled compute(const llvm::Instruction& instruction, unsigned width);
+
+  const llvm::DataLayout* layout_;
+  std::map<const llvm::Value*, Sampled> values_;
+  uint64_t state_ = 0x9e3779b97f4a7c15;
+};
+
+} // namespace rdb::codegen

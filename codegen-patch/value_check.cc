@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen-patch/value_check.h"
+
+#include "codegen-patch/debug_names.h"
+
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/DebugProgramInstruction.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+
+namespace rdb::codegen {
+
+using namespace llvm;
+
+namespace {
+
+std::vector<DbgVariableRecord*> records_of(const Function& function) {
+  std::vector<DbgVariableRecord*> records;
+  for (const Instruction& instruction : instructions(function))
+    for (DbgVariableRecord& record : filterDbgVars(instruction.getDbgRecordRange()))
+      if (!record.isDbgDeclare() && !record.isDbgAssign() && !record.isKillLocation() &&
+          is_variable_record(record.getVariable()->getName()))
+        records.push_back(&record);
+  return records;
+}
+
+unsigned bits_of(const DbgVariableRecord& record) {
+  if (auto fragment = record.getExpression()->getFragmentInfo())
+    return static_cast<unsigned>(fragment->SizeInBits);
+  return static_cast<unsigned>(record.getVariable()->getSizeInBits().value_or(64));
+}
+
+} // namespace
+
+// Does somebody need the whole value, whatever else holds?
+bool ValueCheck::is_needed(const Value& value) const {
+  return any_of(value.users(), [&](const User* user) {
+    if (isa<PHINode>(user)) return phis_ == Phis::kNeedAll;
+    return isa<Instruction>(user) && !Samples::is_computed(*user) && !isa<SwitchInst>(user);
+  });
+}
+
+void ValueCheck::before(const Function& function, Phis phis) {
+  phis_ = phis;
+  known_.clear();
+  expected_.clear();
+  std::vector<DbgVariableRecord*> records = records_of(function);
+  if (records.empty()) return;
+  Samples samples(function.getDataLayout());
+  for (const DbgVariableRecord* record : records)
+    expected_[record] = {record->getVariable(), record->getDebugLoc().getInlinedAt(), record->getExpression(), {},
+                         samples.find(*record)};
+  // What comes into a phi may be computed from other phis.
+  std::map<const PHINode*, std::map<const BasicBlock*, Sampled>> incoming;
+  for (bool grows = true; grows;) {
+    grows = false;
+    std::vector<const PHINode*> phis_found;
+    for (const auto& [value, sampled] : samples.all())
+      if (auto* phi = dyn_cast<PHINode>(value); phi && !incoming.contains(phi)) phis_found.push_back(phi);
+    for (const PHINode* phi : phis_found) {
+      grows = true;
+      incoming[phi];
+      for (unsigned i = 0; i < phi->getNumIncomingValues(); ++i)
+        if (const Sampled* sampled = samples.find(*phi->getIncomingValue(i)))
+          incoming[phi][phi->getIncomingBlock(i)] = *sampled;
+    }
+  }
+  std::map<const Value*, size_t> numbers;
+  for (const auto& [value, sampled] : samples.all()) {
+    numbers[value] = known_.size();
+    Known& known = known_.emplace_back(Known{const_cast<Value*>(value), sampled, false, {}});
+    auto* phi = dyn_cast<PHINode>(value);
+    known.is_fixed = (!Samples::is_computed(*value) && !phi) || is_needed(*value);
+    if (phi) known.incoming = std::move(incoming[phi]);
+  }
+  for (auto& [record, expected] : expected_)
+    for (const Value* value : record->location_ops())
+      if (auto number = numbers.find(value); number != numbers.end())
+        expected.operands.push_back(number->second);
+}
+
+// What values are computed to now. Phis that take other values than before are changed.
+Samples ValueCheck::samples_now(const Function& function, std::set<size_t>& changed) const {
+  for (;;) {
+    Samples samples(function.getDataLayout());
+    for (size_t i = 0; i < known_.size(); ++i) {
+      const Value* now = known_[i].now;
+      if (!now || isa<Constant>(now) || changed.contains(i)) continue;
+      bool is_own = Samples::is_computed(*now) ? known_[i].is_fixed && is_needed(*now)
+                                               : known_[i].is_fixed || isa<PHINode>(now);
+      if (is_own) samples.set(*now, known_[i].sampled);
+    }
+    size_t before = changed.size();
+    for (size_t i = 0; i < known_.size(); ++i) {
+      const Value* now = known_[i].now;
+      auto* phi = dyn_cast_or_null<PHINode>(now);
+      if (!phi || known_[i].incoming.empty() || (known_[i].is_fixed && is_needed(*phi))) continue;
+      for (const auto& [block, sampled] : known_[i].incoming) {
+        int index = phi->getBasicBlockIndex(block);
+        const Sampled* incoming = index < 0 ? nullptr : samples.find(*phi->getIncomingValue(static_cast<unsigned>(index)));
+        if (incoming && !agree(sampled, *incoming)) changed.insert(i);
+      }
+    }
+    if (changed.size() == before) return samples;
+  }
+}
+
+bool ValueCheck::is_as_before(const DbgVariableRecord& record, const Expected& expected, Samples& samples,
+                              const std::set<size_t>& changed) const {
+  // 1. The same values, or what took their place.
+  bool same = record.getExpression() == expected.expression &&
+              expected.operands.size() == record.getNumVariableLocationOps();
+  for (unsigned i = 0; same && i < expected.operands.size(); ++i) {
+    const Known& known = known_[expected.operands[i]];
+    const Value* now = record.getVariableLocationOp(i);
+    bool is_own = known.is_fixed ? isa<Constant>(now) || !Samples::is_computed(*now) || is_needed(*now)
+                                 : isa<PHINode>(now) && !known.incoming.empty();
+    same = known.now == now && is_own && !changed.contains(expected.operands[i]);
+  }
+  if (same) return true;
+  // 2. Others, which are computed to the same.
+  std::optional<Sampled> sampled = samples.find(record);
+  return sampled && expected.sampled && agree(*sampled, *expected.sampled, bits_of(record));
+}
+
+void ValueCheck::after(Function& function) {
+  if (expected_.empty()) return;
+  std::set<size_t> changed;
+  Samples samples = samples_now(function, changed);
+  for (DbgVariableRecord* record : records_of(function)) {
+    auto is_of = [&](const Expected& expected) {
+      return expected.variable == record->getVariable() &&
+             expected.inlined_at == record->getDebugLoc().getInlinedAt();
+    };
+    auto own = expected_.find(record);
+    // One that is new is a copy of another.
+    bool good = own != expected_.end() && is_of(own->second)
+                    ? is_as_before(*record, own->second, samples, changed)
+                    : any_of(expected_, [&](const auto& entry) {
+                        return is_of(entry.second) &&
+                               entry.second.expression->getFragmentInfo() == record->getExpression()->getFragmentInfo() &&
+                               is_as_before(*record, entry.second, samples, changed);
+                      });
+    if (good) continue;
+    if (is_traced())
+      fmt::print(stderr, "rdb: in {}: '{}' is computed to something else\n", function.getName().str(),
+                 record->getVariable()->getName().str());
+    record->setKillLocation();
+  }
+  known_.clear();
+  expected_.clear();
+}
+
+} // namespace rdb::codegen

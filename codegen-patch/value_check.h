@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A pass may change what an instruction computes as long as nobody who uses it can tell: where only some bits
+// of the result are needed, or where it only counts under a condition. Debug records do not count as uses,
+// and name the instruction still. So around such passes it is asked of each record whether what it names is
+// computed to the same as before; else the record says nothing from then on.
+#pragma once
+
+#include "codegen-patch/samples.h"
+
+#include "llvm/IR/ValueHandle.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace llvm {
+class BasicBlock;
+class DIExpression;
+class DILocalVariable;
+class DILocation;
+class DbgVariableRecord;
+class Function;
+} // namespace llvm
+
+namespace rdb::codegen {
+
+class ValueCheck {
+public:
+  // Does a use by a phi need the whole of a value? To some passes it does not.
+  enum class Phis { kNeedAll, kNeedParts };
+
+  // Around a pass.
+  void before(const llvm::Function& function, Phis phis);
+  void after(llvm::Function& function);
+
+private:
+  // A value that a record depends on. The handle follows it when another one, equal to it, takes its place.
+  struct Known {
+    llvm::WeakTrackingVH now;
+    Sampled sampled;
+    bool is_fixed; // the pass cannot change it: it is not computed, or all of it is needed
+    std::map<const llvm::BasicBlock*, Sampled> incoming; // of a phi
+  };
+  struct Expected {
+    const llvm::DILocalVariable* variable;
+    const llvm::DILocation* inlined_at;
+    const llvm::DIExpression* expression;
+    std::vector<size_t> operands; // among the values known
+    std::optional<Sampled> sampled;
+  };
+
+  bool is_needed(const llvm::Value& value) const;
+  Samples samples_now(const llvm::Function& function, std::set<size_t>& changed) const;
+  bool is_as_before(const llvm::DbgVariableRecord& record, const Expected& expected, Samples& samples,
+                    const std::set<size_t>& changed) const;
+
+  Phis phis_ = Phis::kNeedAll;
+  std::vector<Known> known_;
+  std::map<const llvm::DbgVariableRecord*, Expected> expected_;
+};
+
+} // namespace rdb::codegen
