@@ -326,6 +326,7 @@ void Placement::after_optimisation(Module& module) {
       for (DbgVariableRecord* record : records)
         if (!record->isDbgDeclare()) record->eraseFromParent();
     erase_marks(function);
+    if (optimised_) prepared_[&function].before(function, ValueCheck::Phis::kNeedAll);
     if (optimised_)
       order_.record(function,
                     [&](Target& target, size_t instance) { queries.spare(target, reach[instance]); });

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Of two branches that lead to the same place the optimiser makes one, by joining their conditions. What
 // stood between them comes to stand in front of both, and so do labels: there they are reached on other paths
-// too. Such labels are found here, and have no place from then on.
+// too. The same happens to the end of a loop that is done ahead of the branch out of it. Such labels are
+// found here, and have no place from then on.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -22,14 +23,18 @@ namespace rdb::codegen {
 
 class Astray {
 public:
-  // Around a pass over a function that joins conditions.
+  // Around a pass over a function that joins conditions or moves code ahead of a branch.
   void before(const llvm::Function& function);
   void after(llvm::Function& function);
 
 private:
   using Label = std::pair<const llvm::DILabel*, const llvm::DILocation*>; // and the copy of its function
-  std::map<std::pair<const llvm::BasicBlock*, Label>, unsigned> labels_;  // how many in a block
-  std::map<Label, std::set<const llvm::Value*>> conditions_;              // at the end of its blocks
+  bool passes_by(const llvm::BasicBlock& block, const Label& label) const;
+
+  std::map<std::pair<const llvm::BasicBlock*, Label>, unsigned> labels_; // how many in a block
+  std::map<Label, std::set<const llvm::Value*>> conditions_;             // at the end of its blocks
+  std::map<Label, std::set<const llvm::BasicBlock*>> homes_;
+  std::map<const llvm::BasicBlock*, std::set<const llvm::BasicBlock*>> successors_;
 };
 
 } // namespace rdb::codegen

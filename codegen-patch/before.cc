@@ -256,14 +256,18 @@ void Placement::before_optimisation(Module& module) {
 
 namespace {
 
+// The function that a pass runs over, or over a loop of it.
+const Function* function_of(const Any& unit) {
+  if (const auto* function = any_cast<const Function*>(&unit)) return *function;
+  if (const auto* loop = any_cast<const Loop*>(&unit)) return (*loop)->getHeader()->getParent();
+  return nullptr;
+}
+
 // For those who work on placement: which pass lost a label. The environment asks for it.
 class LabelTrace {
 public:
   void after(StringRef pass, const Any& unit) {
-    if (const auto* function = any_cast<const Function*>(&unit))
-      compare(pass, **function);
-    else if (const auto* loop = any_cast<const Loop*>(&unit))
-      compare(pass, *(*loop)->getHeader()->getParent());
+    if (const Function* function = function_of(unit)) compare(pass, *function);
   }
 
 private:
@@ -290,7 +294,9 @@ void Placement::attach(PassBuilder& builder) {
     auto may_remove = [](StringRef pass) {
       return pass == "SROAPass" || pass == "PromotePass" || pass == "DSEPass" || pass == "InstCombinePass";
     };
-    auto joins = [](StringRef pass) { return pass == "SimplifyCFGPass" || pass == "LoopSimplifyPass"; };
+    auto joins = [](StringRef pass) {
+      return pass == "SimplifyCFGPass" || pass == "LoopSimplifyPass" || pass == "LoopRotatePass";
+    };
     auto simplifies = [](StringRef pass) {
       return pass == "InstCombinePass" || pass == "AggressiveInstCombinePass" || pass == "BDCEPass";
     };
@@ -298,7 +304,7 @@ void Placement::attach(PassBuilder& builder) {
     callbacks->registerBeforeNonSkippedPassCallback([=, this](StringRef pass, const Any& unit) {
       const auto* function = any_cast<const Function*>(&unit);
       if (function && !cleans_up(pass)) lost_marks_.before(**function);
-      if (function && joins(pass)) astray_.before(**function);
+      if (const Function* around = function_of(unit); around && joins(pass)) astray_.before(*around);
       if (function && simplifies(pass))
         value_check_.before(**function,
                             pass == "BDCEPass" ? ValueCheck::Phis::kNeedParts : ValueCheck::Phis::kNeedAll);
@@ -311,7 +317,8 @@ void Placement::attach(PassBuilder& builder) {
         [=, this](StringRef pass, const Any& unit, const PreservedAnalyses&) {
           const auto* constant = any_cast<const Function*>(&unit);
           if (constant && !cleans_up(pass)) lost_marks_.after(**constant);
-          if (constant && joins(pass)) astray_.after(const_cast<Function&>(**constant));
+          if (const Function* around = function_of(unit); around && joins(pass))
+            astray_.after(const_cast<Function&>(*around));
           if (constant && simplifies(pass)) value_check_.after(const_cast<Function&>(**constant));
           if (!constant || !may_remove(pass)) return;
           auto& function = const_cast<Function&>(**constant);

@@ -97,6 +97,18 @@ bool is_machine_write(const MachineInstr& instruction) {
          });
 }
 
+// The ordinal that an instruction of the machine code has kept.
+unsigned ordinal_of(const MachineInstr& instruction) {
+  const DILocation* at = instruction.getDebugLoc();
+  return at ? at->getLine() : kNobody;
+}
+
+std::optional<unsigned> instance_of(const MachineInstr& instruction) {
+  if (!instruction.isDebugLabel()) return std::nullopt;
+  auto instance = parse_instance(instruction.getDebugLabel()->getName());
+  return instance ? std::optional(static_cast<unsigned>(*instance)) : std::nullopt;
+}
+
 struct Range {
   const Value* base;
   int64_t offset;
@@ -184,6 +196,7 @@ void CodeOrder::record(Function& function, const std::function<void(Target&, siz
       Write write{target->second};
       if (auto* call = dyn_cast<CallBase>(&instruction); call && !isa<MemIntrinsic>(call)) {
         write.is_call = true;
+        write.is_visible = !isa<IntrinsicInst>(call);
         if (const Function* callee = call->getCalledFunction()) write.callee = callee->getName().str();
       }
       if (const Value* pointer = written_pointer(instruction)) {
@@ -208,10 +221,40 @@ void CodeOrder::record(Function& function, const std::function<void(Target&, siz
   }
 }
 
-std::vector<Target> CodeOrder::stale_at(const MachineInstr& label) const {
+void CodeOrder::put_in_order(MachineFunction& function) const {
+  auto found = skeletons_.find(&function.getFunction());
+  if (found == skeletons_.end()) return;
+  std::map<unsigned, std::pair<const Block*, size_t>> places; // of labels, in the skeleton
+  for (const Block& block : found->second.blocks)
+    for (size_t i = 0; i < block.ordinals.size(); ++i)
+      if (block.ordinals[i] >= kLabel) places[block.ordinals[i]] = {&block, i};
+  for (MachineBasicBlock& block : function) {
+    std::map<std::pair<const Block*, size_t>, MachineInstr*> labels; // in the order of the skeleton
+    for (MachineInstr& instruction : block)
+      if (auto instance = instance_of(instruction))
+        if (auto place = places.find(kLabel + *instance); place != places.end())
+          labels[place->second] = &instruction;
+    const MachineInstr* previous = nullptr;
+    const Block* home = nullptr;
+    for (auto [place, label] : labels) {
+      if (place.first != home) previous = nullptr;
+      home = place.first;
+      std::set<unsigned> before(home->ordinals.begin(),
+                                home->ordinals.begin() + static_cast<std::ptrdiff_t>(place.second));
+      MachineInstr* last = nullptr;
+      for (auto next = std::next(label->getIterator()); next != block.end(); ++next)
+        if (&*next == previous || (is_machine_write(*next) && before.contains(ordinal_of(*next))))
+          last = &*next;
+      if (last) block.splice(std::next(last->getIterator()), &block, label->getIterator());
+      previous = label;
+    }
+  }
+}
+
+CodeOrder::Found CodeOrder::look_at(const MachineInstr& label) const {
   const MachineFunction& function = *label.getMF();
   auto found = skeletons_.find(&function.getFunction());
-  if (found == skeletons_.end()) return {Target{}};
+  if (found == skeletons_.end()) return {{Target{}}, true};
   const Skeleton& skeleton = found->second;
   const DataLayout& layout = function.getDataLayout();
   unsigned place = kLabel + static_cast<unsigned>(*parse_instance(label.getDebugLabel()->getName()));
@@ -234,13 +277,12 @@ std::vector<Target> CodeOrder::stale_at(const MachineInstr& label) const {
     for (const MachineBasicBlock* next : block.successors())
       out.successors.push_back(numbers[next]);
     for (const MachineInstr& instruction : block) {
-      if (instruction.isDebugLabel()) {
-        if (instruction.getDebugLabel() == label.getDebugLabel()) out.ordinals.push_back(place);
-        continue;
+      if (auto instance = instance_of(instruction)) {
+        out.ordinals.push_back(kLabel + *instance);
+        present.insert(kLabel + *instance);
       }
       if (!is_machine_write(instruction)) continue;
-      const DILocation* at = instruction.getDebugLoc();
-      unsigned line = at ? at->getLine() : kNobody;
+      unsigned line = ordinal_of(instruction);
       if (line != kNobody && !skeleton.writes.contains(line)) continue; // a load's call into the runtime
       if (line == kNobody) {
         line = kMerged + static_cast<unsigned>(merged.size());
@@ -323,7 +365,12 @@ std::vector<Target> CodeOrder::stale_at(const MachineInstr& label) const {
     one.after.erase(std::unique(one.after.begin(), one.after.end()), one.after.end());
     all.push_back(std::move(one));
   }
-  std::vector<Target> stale;
+  for (const Block& block : skeleton.blocks)
+    for (unsigned ordinal : block.ordinals)
+      if (ordinal >= kLabel && ordinal != place && present.contains(ordinal))
+        all.push_back({{ordinal}, {ordinal}});
+  Found result;
+  std::vector<Target>& stale = result.stale;
   auto note = [&](unsigned ordinal) {
     auto exact = skeleton.seen_from.find({place, ordinal});
     stale.push_back(exact != skeleton.seen_from.end() ? exact->second : skeleton.writes.at(ordinal).target);
@@ -367,12 +414,16 @@ std::vector<Target> CodeOrder::stale_at(const MachineInstr& label) const {
     for (size_t i = 0; i < count; ++i) {
       const Candidate& one = all[begin + i];
       uint64_t bit = 1ULL << i;
-      bool is_class = !one.after.empty() && one.after[0] >= kMerged;
+      bool is_label = one.before[0] >= kLabel;
+      bool is_class = !one.after.empty() && one.after[0] >= kMerged && !is_label;
       bool bad = one.after.empty() ? (expected.before_place.write & bit) != 0
                  : is_class        ? (changed & bit) != 0
                                    : ((ahead | behind) & bit) != 0;
       if (!bad) continue;
+      result.is_displaced |= is_label;
+      if (is_label) continue;
       for (unsigned ordinal : one.before) {
+        result.is_displaced |= skeleton.writes.at(ordinal).is_visible && !one.after.empty();
         note(ordinal);
         if (is_traced())
           stale.back().note = fmt::format("machine code: write {} {}{}", ordinal,
@@ -383,7 +434,7 @@ std::vector<Target> CodeOrder::stale_at(const MachineInstr& label) const {
       }
     }
   }
-  return stale;
+  return result;
 }
 
 } // namespace rdb::codegen

@@ -2,7 +2,8 @@
 // Code generation may move writes to memory across a label too. The order at the end of optimisation is kept,
 // with each instruction's ordinal as the line of its debug location, and compared with that of the machine
 // code: a write is in its place relative to a label if, looking at these two alone, nothing comes right
-// before the label that did not do so before, and the write does not follow the label where it did not.
+// before the label that did not do so before, and the write does not follow the label where it did not. The
+// same is asked of calls and of other labels, for the sake of the place itself.
 #pragma once
 
 #include "codegen-patch/memory_target.h"
@@ -28,8 +29,16 @@ public:
   // `spare` completes the target of a write for an instance.
   void record(llvm::Function& function, const std::function<void(Target&, size_t instance)>& spare);
 
-  // What may be stale at a label of the machine code.
-  std::vector<Target> stale_at(const llvm::MachineInstr& label) const;
+  // Instruction selection does not keep labels in order with the code of their block. Puts those that come
+  // too early where they belong.
+  void put_in_order(llvm::MachineFunction& function) const;
+
+  struct Found {
+    std::vector<Target> stale; // what may be stale at the label
+    bool is_displaced = false; // a call or another region that it should follow follows it, or so
+  };
+  // About a label of the machine code.
+  Found look_at(const llvm::MachineInstr& label) const;
 
 private:
   struct Write {
@@ -38,7 +47,8 @@ private:
     int64_t offset = 0;
     uint64_t size = 0;
     bool is_call = false;
-    std::string callee; // empty if it is not known
+    bool is_visible = false; // a call of other code, which may do something that can be seen from outside
+    std::string callee;      // empty if it is not known
   };
   struct Merged;
   enum class Match { kNone, kPossible, kSure };

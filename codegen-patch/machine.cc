@@ -20,6 +20,7 @@
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Function.h"
 #include "llvm/MC/MCContext.h"
+#include "llvm/PassRegistry.h"
 #include "llvm/Target/RegisterTargetPassConfigCallback.h"
 
 #include <optional>
@@ -48,6 +49,21 @@ public:
 };
 
 char MachinePlacement::ID = 0;
+
+// Behind passes of code generation that still work on the optimiser's code, and describe values anew.
+class RecordCheck : public FunctionPass {
+public:
+  static char ID;
+  RecordCheck() : FunctionPass(ID) {}
+  StringRef getPassName() const override { return "rdb record check"; }
+  void getAnalysisUsage(AnalysisUsage& usage) const override { usage.setPreservesAll(); }
+  bool runOnFunction(Function& function) override {
+    if (current_placement) current_placement->on_prepared_function(function);
+    return false;
+  }
+};
+
+char RecordCheck::ID = 0;
 
 namespace {
 
@@ -247,7 +263,11 @@ Placement::Placement(const extractor::Extraction& extraction, bool optimised, Re
   callback_ = std::make_unique<RegisterTargetPassConfigCallback>(
       [](TargetMachine&, PassManagerBase&, TargetPassConfig* config) {
         static RegisterPass<MachinePlacement> registration("rdb-placement", "rdb placement");
+        static RegisterPass<RecordCheck> check("rdb-record-check", "rdb record check");
         config->insertPass(&LiveDebugValuesID, &MachinePlacement::ID);
+        for (StringRef name : {"loop-reduce", "codegenprepare"})
+          if (const PassInfo* pass = PassRegistry::getPassRegistry()->getPassInfo(name))
+            config->insertPass(pass->getTypeInfo(), &RecordCheck::ID);
       });
 }
 
@@ -300,7 +320,8 @@ void Placement::drop_what_callers_leave_out(const MachineInstr& label, const Fro
 }
 
 // Takes back what may be stale. False if the region reads memory in a way that no argument stands for.
-bool Placement::apply_staleness(const MachineInstr& label, const Frozen& frozen, Instance& instance) const {
+bool Placement::apply_staleness(const MachineInstr& label, const Frozen& frozen, Instance& instance,
+                                std::vector<Target> stale) const {
   const extractor::DebugFunction& debug = extraction_.functions[instance.function];
   bool reads_memory = debug.reads_memory || !debug.globals_read.empty();
   for (size_t i = 0; i < debug.variables.size(); ++i) {
@@ -310,7 +331,6 @@ bool Placement::apply_staleness(const MachineInstr& label, const Frozen& frozen,
                       (part.cls == descriptors::Class::kStack || part.cls == descriptors::Class::kAddress);
   }
   if (!reads_memory) return true;
-  std::vector<Target> stale = order_.stale_at(label);
   stale.insert(stale.end(), frozen.stale.begin(), frozen.stale.end());
   drop_what_callers_leave_out(label, frozen, instance, stale);
   if (stale.empty()) return true;
@@ -368,7 +388,15 @@ bool Placement::apply_staleness(const MachineInstr& label, const Frozen& frozen,
   return true;
 }
 
+void Placement::on_prepared_function(Function& function) {
+  auto found = prepared_.find(&function);
+  if (found == prepared_.end()) return;
+  found->second.after(function);
+  found->second.before(function, ValueCheck::Phis::kNeedAll);
+}
+
 void Placement::on_machine_function(MachineFunction& function) {
+  if (optimised_) order_.put_in_order(function);
   std::vector<MachineInstr*> labels;
   for (MachineBasicBlock& block : function)
     for (MachineInstr& instruction : block)
@@ -386,6 +414,9 @@ void Placement::on_machine_function(MachineFunction& function) {
       frozen.lost = "it shares its place with code that other paths reach";
     if (optimised_ && frozen.lost.empty() && is_shared(*label))
       frozen.lost = "its code became one with that of another path";
+    CodeOrder::Found order;
+    if (optimised_ && frozen.lost.empty()) order = order_.look_at(*label);
+    if (order.is_displaced) frozen.lost = "the code around it is not in the order of the source";
     if (!frozen.lost.empty()) {
       lost_.push_back({frozen.function, frozen.lost});
       frozen.placed = true;
@@ -430,7 +461,7 @@ void Placement::on_machine_function(MachineFunction& function) {
         covered += part.size;
       if (covered < variable.size) parts = {unavailable(variable.size, "only a part of it is known here")};
     }
-    if (optimised_ && !apply_staleness(*label, frozen, instance)) {
+    if (optimised_ && !apply_staleness(*label, frozen, instance, std::move(order.stale))) {
       lost_.push_back({frozen.function, "memory that it reads may be stale there"});
       frozen.placed = true;
       continue;

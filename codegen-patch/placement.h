@@ -64,6 +64,7 @@ public:
 
 private:
   friend class MachinePlacement;
+  friend class RecordCheck;
   // An instance between the end of optimisation and machine code.
   struct Frozen {
     size_t function;
@@ -91,10 +92,12 @@ private:
   // Code without a label needs nothing of all this any more: it would only cost time.
   static void after_inlining(llvm::Module& module);
   void after_optimisation(llvm::Module& module);
+  void on_prepared_function(llvm::Function& function);
   void on_machine_function(llvm::MachineFunction& function);
   void drop_what_callers_leave_out(const llvm::MachineInstr& label, const Frozen& frozen, Instance& instance,
                                    std::vector<Target>& stale) const;
-  bool apply_staleness(const llvm::MachineInstr& label, const Frozen& frozen, Instance& instance) const;
+  bool apply_staleness(const llvm::MachineInstr& label, const Frozen& frozen, Instance& instance,
+                       std::vector<Target> stale) const;
 
   const extractor::Extraction& extraction_;
   bool optimised_;
@@ -108,6 +111,7 @@ private:
   Snapshots snapshots_;
   Astray astray_;
   ValueCheck value_check_;
+  std::map<const llvm::Function*, ValueCheck> prepared_; // in code generation
   CodeOrder order_;
   // Instructions, by ordinal, that compute something else from a variable: if a record of the variable names
   // one, the compiler got it wrong (it does when it moves an operation into a phi).

@@ -38,8 +38,7 @@ Result binary(unsigned opcode, const APInt& a, const APInt& b) {
   unsigned width = a.getBitWidth();
   bool divides = opcode == Instruction::UDiv || opcode == Instruction::SDiv || opcode == Instruction::URem ||
                  opcode == Instruction::SRem;
-  bool shifts =
-      opcode == Instruction::Shl || opcode == Instruction::LShr || opcode == Instruction::AShr;
+  bool shifts = opcode == Instruction::Shl || opcode == Instruction::LShr || opcode == Instruction::AShr;
   if ((divides && b.isZero()) || (shifts && b.uge(width))) return std::nullopt;
   switch (opcode) {
   case Instruction::Add:
@@ -286,7 +285,8 @@ Sampled Samples::address(const Value& constant, unsigned width) {
 Sampled Samples::compute(const Instruction& instruction, unsigned width) {
   Sampled result;
   std::vector<const Sampled*> operands;
-  if (auto* element = dyn_cast<GetElementPtrInst>(&instruction); element && !element->getType()->isVectorTy()) {
+  if (auto* element = dyn_cast<GetElementPtrInst>(&instruction);
+      element && !element->getType()->isVectorTy()) {
     SmallMapVector<Value*, APInt, 4> variable;
     APInt constant(width, 0);
     const Sampled* base = find(*element->getPointerOperand());

@@ -49,7 +49,10 @@ void ValueCheck::before(const Function& function, Phis phis) {
   if (records.empty()) return;
   Samples samples(function.getDataLayout());
   for (const DbgVariableRecord* record : records)
-    expected_[record] = {record->getVariable(), record->getDebugLoc().getInlinedAt(), record->getExpression(), {},
+    expected_[record] = {record->getVariable(),
+                         record->getDebugLoc().getInlinedAt(),
+                         record->getExpression(),
+                         {},
                          samples.find(*record)};
   // What comes into a phi may be computed from other phis.
   std::map<const PHINode*, std::map<const BasicBlock*, Sampled>> incoming;
@@ -98,7 +101,8 @@ Samples ValueCheck::samples_now(const Function& function, std::set<size_t>& chan
       if (!phi || known_[i].incoming.empty() || (known_[i].is_fixed && is_needed(*phi))) continue;
       for (const auto& [block, sampled] : known_[i].incoming) {
         int index = phi->getBasicBlockIndex(block);
-        const Sampled* incoming = index < 0 ? nullptr : samples.find(*phi->getIncomingValue(static_cast<unsigned>(index)));
+        const Sampled* incoming =
+            index < 0 ? nullptr : samples.find(*phi->getIncomingValue(static_cast<unsigned>(index)));
         if (incoming && !agree(sampled, *incoming)) changed.insert(i);
       }
     }
@@ -139,7 +143,8 @@ void ValueCheck::after(Function& function) {
                     ? is_as_before(*record, own->second, samples, changed)
                     : any_of(expected_, [&](const auto& entry) {
                         return is_of(entry.second) &&
-                               entry.second.expression->getFragmentInfo() == record->getExpression()->getFragmentInfo() &&
+                               entry.second.expression->getFragmentInfo() ==
+                                   record->getExpression()->getFragmentInfo() &&
                                is_as_before(*record, entry.second, samples, changed);
                       });
     if (good) continue;
