@@ -34,7 +34,17 @@ const Value* condition_of(const BasicBlock& block) {
 
 bool is_joined(const Value* condition) {
   using namespace PatternMatch;
-  return match(condition, m_LogicalAnd()) || match(condition, m_LogicalOr());
+  return condition && (match(condition, m_LogicalAnd()) || match(condition, m_LogicalOr()));
+}
+
+// Those of its successors that it may go on to.
+std::set<const BasicBlock*> ways_from(const BasicBlock& block) {
+  if (auto* constant = dyn_cast_or_null<ConstantInt>(condition_of(block)))
+    return {block.getTerminator()->getSuccessor(constant->isZero() ? 1 : 0)};
+  std::set<const BasicBlock*> ways;
+  for (const BasicBlock* next : successors(&block))
+    if (!isa<UnreachableInst>(next->front())) ways.insert(next);
+  return ways;
 }
 
 } // namespace
@@ -42,36 +52,33 @@ bool is_joined(const Value* condition) {
 void Astray::before(const Function& function) {
   labels_.clear();
   conditions_.clear();
-  homes_.clear();
-  successors_.clear();
+  ways_.clear();
   for (const BasicBlock& block : function) {
-    successors_[&block] = {succ_begin(&block), succ_end(&block)};
+    ways_[&block] = ways_from(block);
     for (const DbgLabelRecord* label : labels_in(block)) {
       Label key(label->getLabel(), label->getDebugLoc().getInlinedAt());
       ++labels_[{&block, key}];
       conditions_[key].insert(condition_of(block));
-      homes_[key].insert(&block);
     }
   }
 }
 
-// Does a path lead out of the block, now that the label is there, on which it was not before?
-bool Astray::passes_by(const BasicBlock& block, const Label& label) const {
-  auto before = successors_.find(&block);
-  if (before == successors_.end()) return false;
-  return any_of(homes_.at(label), [&](const BasicBlock* home) {
-    return home != &block && before->second.contains(home) &&
-           any_of(successors(&block), [&](const BasicBlock* next) {
-             return next != home && before->second.contains(next) && !successors_.at(home).contains(next);
-           });
-  });
+// Of several ways that led on from the block, have some more or less of the label than the block has gained?
+bool Astray::is_uneven(const BasicBlock& block, const Label& label, unsigned gain) const {
+  auto ways = ways_.find(&block);
+  if (ways == ways_.end() || ways->second.size() < 2) return false;
+  auto count = [&](const BasicBlock* next) {
+    auto found = next == &block ? labels_.end() : labels_.find({next, label});
+    return found == labels_.end() ? 0 : found->second;
+  };
+  return any_of(ways->second, [&](const BasicBlock* next) { return count(next) > 0; }) &&
+         any_of(ways->second, [&](const BasicBlock* next) { return count(next) != gain; });
 }
 
 void Astray::after(Function& function) {
   if (labels_.empty()) return;
   for (BasicBlock& block : function) {
     const Value* condition = condition_of(block);
-    if (!condition) continue;
     std::map<Label, unsigned> count;
     std::vector<DbgLabelRecord*> labels = labels_in(block);
     for (const DbgLabelRecord* label : labels)
@@ -79,9 +86,10 @@ void Astray::after(Function& function) {
     for (DbgLabelRecord* label : labels) {
       Label key(label->getLabel(), label->getDebugLoc().getInlinedAt());
       auto there = labels_.find({&block, key});
-      bool has_come = there == labels_.end() || there->second < count[key];
+      unsigned before = there == labels_.end() ? 0 : there->second;
+      if (count[key] <= before) continue;
       bool is_between = is_joined(condition) && !conditions_[key].contains(condition);
-      if (!has_come || (!is_between && !passes_by(block, key))) continue;
+      if (!is_between && !is_uneven(block, key, count[key] - before)) continue;
       const DILabel* old = label->getLabel();
       size_t number = *parse_label(old->getName());
       label->setLabel(DILabel::get(function.getContext(), old->getScope(), astray_name(number),

@@ -29,12 +29,11 @@ public:
 
 private:
   using Label = std::pair<const llvm::DILabel*, const llvm::DILocation*>; // and the copy of its function
-  bool passes_by(const llvm::BasicBlock& block, const Label& label) const;
+  bool is_uneven(const llvm::BasicBlock& block, const Label& label, unsigned gain) const;
 
-  std::map<std::pair<const llvm::BasicBlock*, Label>, unsigned> labels_; // how many in a block
-  std::map<Label, std::set<const llvm::Value*>> conditions_;             // at the end of its blocks
-  std::map<Label, std::set<const llvm::BasicBlock*>> homes_;
-  std::map<const llvm::BasicBlock*, std::set<const llvm::BasicBlock*>> successors_;
+  std::map<std::pair<const llvm::BasicBlock*, Label>, unsigned> labels_;      // how many in a block
+  std::map<Label, std::set<const llvm::Value*>> conditions_;                  // at the end of its blocks
+  std::map<const llvm::BasicBlock*, std::set<const llvm::BasicBlock*>> ways_; // that lead on from a block
 };
 
 } // namespace rdb::codegen

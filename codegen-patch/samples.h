@@ -28,7 +28,8 @@ bool agree(const Sampled& a, const Sampled& b, std::optional<unsigned> bits = st
 
 class Samples {
 public:
-  explicit Samples(const llvm::DataLayout& layout) : layout_(&layout) {}
+  // Different seeds give different random values.
+  Samples(const llvm::DataLayout& layout, uint64_t seed) : layout_(&layout), state_(seed << 40) {}
 
   // What cannot be computed (a parameter, a load, a phi ...) gets random values; nothing if it has no bits.
   const Sampled* find(const llvm::Value& value);
@@ -52,7 +53,7 @@ private:
 
   const llvm::DataLayout* layout_;
   std::map<const llvm::Value*, Sampled> values_;
-  uint64_t state_ = 0x9e3779b97f4a7c15;
+  uint64_t state_;
 };
 
 } // namespace rdb::codegen

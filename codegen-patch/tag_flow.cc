@@ -53,6 +53,11 @@ void TagFlow::walk(const Block& block, std::vector<Set>& states, bool note) {
     case Step::Kind::kForeignWrite:
       foreign_write(step, states);
       break;
+    case Step::Kind::kFresh:
+      for (const Piece& piece : *step.pieces)
+        for (unsigned covered : piece.groups)
+          states[covered] = kInStep;
+      break;
     case Step::Kind::kDefine:
       for (unsigned defined : *step.groups)
         states[defined] = map_states(states[defined], kInStep, kTangled, kTangled);
@@ -70,10 +75,12 @@ void TagFlow::foreign_write(const Step& step, std::vector<Set>& states) const {
   if (step.pieces)
     for (const Piece& piece : *step.pieces) {
       explained += static_cast<uint64_t>(piece.end - piece.begin);
-      // The last one that is due; the others are made good by it.
+      // The last one that is due; the others are made good by it. If none is, it may be ahead of its mark, or
+      // none of them.
       bool due = any_of(piece.groups, [&](unsigned group) { return states[group] == kBehind; });
       for (unsigned group : piece.groups)
-        states[group] = map_states(states[group], due ? kInStep : kAhead, kInStep, due ? kAhead : kTangled);
+        states[group] =
+            map_states(states[group], due ? kInStep : kInStep | kAhead, kInStep, due ? kAhead : kTangled);
     }
   if (step.target.size > 0 && explained == step.target.size) return;
   const Target& target = step.target;

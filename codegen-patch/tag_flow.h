@@ -31,8 +31,8 @@ private:
   using Home = WriteTags::Home;
   struct Piece; // of memory that is written by the marks, see find_pieces()
   struct Step {
-    // kDefine: an address gets its value, in a loop a new one.
-    enum class Kind { kMark, kWrite, kForeignWrite, kLabel, kDefine } kind;
+    // kDefine: an address gets its value, in a loop a new one. kFresh: a variable comes into being.
+    enum class Kind { kMark, kWrite, kForeignWrite, kLabel, kDefine, kFresh } kind;
     unsigned group = 0;
     const llvm::DbgLabelRecord* label = nullptr;
     Target target = {};                            // kForeignWrite

@@ -186,6 +186,13 @@ std::set<unsigned> TagFlow::inlined_calls() const {
   return found;
 }
 
+// Inlining gives a parameter that is passed in memory a copy of its own, which the source knows nothing of.
+static bool is_copy_of_parameter(const Instruction& instruction) {
+  auto* copy = dyn_cast<MemCpyInst>(&instruction);
+  auto* slot = copy ? dyn_cast<AllocaInst>(copy->getDest()) : nullptr;
+  return slot && !slot->getDebugLoc();
+}
+
 void TagFlow::make_steps(const std::map<const Instruction*, unsigned>& own,
                          const std::vector<const Instruction*>& foreign) {
   std::set<const Instruction*> others(foreign.begin(), foreign.end());
@@ -213,6 +220,10 @@ void TagFlow::make_steps(const std::map<const Instruction*, unsigned>& own,
         if (!marked.contains(write->second) && is_vectorised(loops_.getLoopFor(&block))) continue;
         out.steps.push_back({Step::Kind::kWrite, write->second});
         out.steps.back().pieces = covered_by(instruction);
+      } else if (others.contains(&instruction) && is_copy_of_parameter(instruction)) {
+        out.steps.push_back({Step::Kind::kFresh});
+        out.steps.back().pieces = covered_by(instruction);
+        if (!out.steps.back().pieces) out.steps.pop_back();
       } else if (others.contains(&instruction)) {
         out.steps.push_back({Step::Kind::kForeignWrite, 0, nullptr, target_of_write(instruction)});
         out.steps.back().pieces = covered_by(instruction);

@@ -47,7 +47,7 @@ void ValueCheck::before(const Function& function, Phis phis) {
   expected_.clear();
   std::vector<DbgVariableRecord*> records = records_of(function);
   if (records.empty()) return;
-  Samples samples(function.getDataLayout());
+  Samples samples(function.getDataLayout(), 1);
   for (const DbgVariableRecord* record : records)
     expected_[record] = {record->getVariable(),
                          record->getDebugLoc().getInlinedAt(),
@@ -86,7 +86,7 @@ void ValueCheck::before(const Function& function, Phis phis) {
 // What values are computed to now. Phis that take other values than before are changed.
 Samples ValueCheck::samples_now(const Function& function, std::set<size_t>& changed) const {
   for (;;) {
-    Samples samples(function.getDataLayout());
+    Samples samples(function.getDataLayout(), 2 + changed.size());
     for (size_t i = 0; i < known_.size(); ++i) {
       const Value* now = known_[i].now;
       if (!now || isa<Constant>(now) || changed.contains(i)) continue;
