@@ -319,6 +319,8 @@ void Placement::attach(PassBuilder& builder) {
           if (constant && !cleans_up(pass)) lost_marks_.after(**constant);
           if (const Function* around = function_of(unit); around && joins(pass))
             astray_.after(const_cast<Function&>(*around));
+          if (constant && pass == "LoopVectorizePass")
+            tags_.mark_vectorised(const_cast<Function&>(**constant));
           if (constant && simplifies(pass)) value_check_.after(const_cast<Function&>(**constant));
           if (!constant || !may_remove(pass)) return;
           auto& function = const_cast<Function&>(**constant);

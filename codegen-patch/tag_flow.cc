@@ -132,8 +132,8 @@ void TagFlow::note_stale(const Step& label, const Block& home, const std::vector
       if (!after) after = groups_after(label, home);
       if (!after->contains(i)) continue;
     }
-    bool is_located = groups_[i].is_piece ||
-                      (!groups_[i].records.empty() && groups_[i].memory.size() == groups_[i].marks.size());
+    bool is_located = groups_[i].is_piece || (!groups_[i].records.empty() && !groups_[i].is_scattered &&
+                                              groups_[i].memory.size() == groups_[i].marks.size());
     for (unsigned tag : groups_[i].tags) {
       Target target = tags_.tags_[tag].target;
       // By now it may be known that what is called does not write at all.

@@ -56,7 +56,8 @@ private:
     const llvm::DILocation* inlined_at = nullptr; // of marks that are not tied to a write
     bool is_inlined = false;
     bool is_piece = false;
-    bool collects = false; // many marks, then one write: a sum that was kept in a register over a loop
+    bool is_scattered = false; // it writes more than the marks that are left say
+    bool collects = false;     // many marks, then one write: a sum that was kept in a register over a loop
   };
   // Groups without a write whose memory a write covers, byte for byte.
   struct Piece {
@@ -93,6 +94,9 @@ private:
   // the memory of groups without a write is cut at the borders of all of them and of the writes there are,
   // and each piece is followed by itself.
   void find_pieces();
+
+  // Do the marks of a group say of all that a write of it writes, as far as that is known?
+  bool is_told(const Group& group, const llvm::Instruction& write) const;
 
   static int64_t end_of(const Memory& memory) { return memory.offset + static_cast<int64_t>(memory.size); }
 

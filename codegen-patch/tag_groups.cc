@@ -47,6 +47,8 @@ void TagFlow::find_marks() {
           groups_[group].tags.insert(static_cast<unsigned>(*tag));
           groups_[group].records.push_back(&assign);
           uint64_t size = tags_.tags_[*tag].size;
+          if (size > 0)
+            size = assign.getVariable()->getSizeInBits().value_or(0) / 8; // that of a vector, maybe
           if (auto* length =
                   dyn_cast_or_null<ConstantInt>(assign.isKillLocation() ? nullptr : assign.getValue());
               length && size == 0)
@@ -101,6 +103,21 @@ std::optional<unsigned> TagFlow::group_of_write(const Instruction& instruction) 
   return found == by_place_.end() ? std::nullopt : std::optional(found->second);
 }
 
+bool TagFlow::is_told(const Group& group, const Instruction& write) const {
+  auto range = range_of(write);
+  if (!range) return true;
+  int64_t begin = range->offset;
+  int64_t end = end_of(*range);
+  bool found = false;
+  for (const Memory& memory : group.memory)
+    if (memory.base == range->base) {
+      begin = found ? std::min(begin, memory.offset) : memory.offset;
+      end = found ? std::max(end, end_of(memory)) : end_of(memory);
+      found = true;
+    }
+  return !found || (begin <= range->offset && end_of(*range) <= end);
+}
+
 void TagFlow::find_writes() {
   std::map<const Instruction*, unsigned> own;
   std::vector<const Instruction*> foreign;
@@ -113,6 +130,7 @@ void TagFlow::find_writes() {
       if (auto group = group_of_write(instruction)) {
         own[&instruction] = *group;
         groups_[*group].writes.push_back(&block);
+        groups_[*group].is_scattered |= !is_told(groups_[*group], instruction);
       } else if (auto quiet = tags_.quiet_.find(callee_name(instruction));
                  quiet != tags_.quiet_.end() && quiet->second) {
         continue;

@@ -6,6 +6,7 @@
 #include "codegen-patch/debug_names.h"
 
 #include "llvm/Analysis/ValueTracking.h"
+#include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/IR/DIBuilder.h"
 #include "llvm/IR/DebugProgramInstruction.h"
 #include "llvm/IR/InstIterator.h"
@@ -80,9 +81,9 @@ void WriteTags::record(Function& function, DISubprogram& subprogram, DIBuilder& 
       tag_at_[{&subprogram, instruction.getDebugLoc().getLine()}] = number;
       std::string name = kMarkName + std::to_string(number);
       DILocation* at = instruction.getDebugLoc();
-      bool tied = isa<StoreInst, MemIntrinsic>(instruction) && tag.target.kind != Target::Kind::kVariable;
+      tag.is_tied = isa<StoreInst, MemIntrinsic>(instruction) && tag.target.kind != Target::Kind::kVariable;
       DbgRecord* mark = nullptr;
-      if (tied) {
+      if (tag.is_tied) {
         auto* id = DIAssignID::getDistinct(context);
         instruction.setMetadata(LLVMContext::MD_DIAssignID, id);
         // As large as what is written: a pass that cuts off a part makes a mark of its own for that.
@@ -90,11 +91,12 @@ void WriteTags::record(Function& function, DISubprogram& subprogram, DIBuilder& 
         DILocalVariable* variable =
             builder.createAutoVariable(&subprogram, name, subprogram.getFile(), 1,
                                        builder.createBasicType("mark", bits, dwarf::DW_ATE_unsigned));
-        // Its value is the length, which inlining may make known.
+        // Its value is the length, which inlining may make known; of a store the address, so that copies for
+        // other turns of a loop are not taken for the same.
         auto* memory = dyn_cast<MemIntrinsic>(&instruction);
-        Value* length = memory ? memory->getLength() : ConstantInt::get(Type::getInt64Ty(context), tag.size);
+        Value* value = memory ? memory->getLength() : const_cast<Value*>(pointer);
         mark =
-            DbgVariableRecord::createDVRAssign(length, variable, builder.createExpression(), id,
+            DbgVariableRecord::createDVRAssign(value, variable, builder.createExpression(), id,
                                                const_cast<Value*>(pointer), builder.createExpression(), at);
       } else {
         mark = new DbgLabelRecord(
@@ -161,6 +163,28 @@ void WriteTags::after_removal(Function& function, bool in_parts) {
         mark->setAddress(slot->second.address);
     }
   marks_of_slots_.clear();
+}
+
+void WriteTags::mark_vectorised(Function& function) const {
+  LLVMContext& context = function.getContext();
+  for (Instruction& instruction : instructions(function)) {
+    const DILocation* at = instruction.getDebugLoc();
+    if (!isa<StoreInst>(instruction) || !at || instruction.getMetadata(LLVMContext::MD_DIAssignID)) continue;
+    DISubprogram* scope = at->getScope()->getSubprogram();
+    auto tag = tag_at_.find({scope, at->getLine()});
+    if (tag == tag_at_.end() || !tags_[tag->second].is_tied) continue;
+    auto* id = DIAssignID::getDistinct(context);
+    instruction.setMetadata(LLVMContext::MD_DIAssignID, id);
+    auto* pointer = const_cast<Value*>(written_pointer(instruction));
+    uint64_t size = written_size(instruction);
+    auto* type = DIBasicType::get(context, dwarf::DW_TAG_base_type, "mark", size * 8, 0,
+                                  dwarf::DW_ATE_unsigned, 0, 0, DINode::FlagZero);
+    auto* variable = DILocalVariable::get(context, scope, kMarkName + std::to_string(tag->second),
+                                          scope->getFile(), 1, type, 0, DINode::FlagZero, 0, nullptr);
+    auto* nothing = DIExpression::get(context, {});
+    auto* mark = DbgVariableRecord::createDVRAssign(pointer, variable, nothing, id, pointer, nothing, at);
+    instruction.getParent()->insertDbgRecordBefore(mark, instruction.getIterator());
+  }
 }
 
 } // namespace rdb::codegen

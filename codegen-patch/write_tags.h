@@ -53,6 +53,10 @@ public:
   void before_removal(const llvm::Function& function);
   void after_removal(llvm::Function& function, bool in_parts);
 
+  // The vectoriser leaves marks behind with the loop for the rest, which may go. Behind it: gives the writes
+  // that it made marks of their own.
+  void mark_vectorised(llvm::Function& function) const;
+
   // Does a call of the function, as the source has it, write to nothing but variables of its own?
   bool is_quiet(const llvm::Function& function);
 
@@ -63,6 +67,7 @@ private:
     bool is_call = false;
     std::string callee;
     bool has_code = false; // the callee is in this module
+    bool is_tied = false;  // to the mark
     uint64_t size = 0;
   };
   std::vector<Tag> tags_;
