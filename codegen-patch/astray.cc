@@ -2,6 +2,7 @@
 #include "codegen-patch/astray.h"
 
 #include "codegen-patch/debug_names.h"
+#include "codegen-patch/record_flow.h"
 
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -41,10 +42,28 @@ bool is_joined(const Value* condition) {
 std::set<const BasicBlock*> ways_from(const BasicBlock& block) {
   if (auto* constant = dyn_cast_or_null<ConstantInt>(condition_of(block)))
     return {block.getTerminator()->getSuccessor(constant->isZero() ? 1 : 0)};
+  // A label behind a call that may throw is behind it still once the call cannot.
+  if (auto* call = dyn_cast_or_null<InvokeInst>(block.getTerminator())) return {call->getNormalDest()};
   std::set<const BasicBlock*> ways;
   for (const BasicBlock* next : successors(&block))
     if (!isa<UnreachableInst>(next->front())) ways.insert(next);
   return ways;
+}
+
+// What several copies of a label say of its arguments is known of it only if they say the same.
+void forget_values(const DbgLabelRecord& label, BasicBlock& block, size_t copies) {
+  std::string prefix = fmt::format("{}{}.", kSnapshotName, *parse_label(label.getLabel()->getName()));
+  std::map<Piece, std::vector<DbgVariableRecord*>> values;
+  for (Instruction& instruction : block)
+    for (DbgVariableRecord& record : filterDbgVars(instruction.getDbgRecordRange()))
+      if (record.getVariable()->getName().starts_with(prefix) &&
+          record.getDebugLoc().getInlinedAt() == label.getDebugLoc().getInlinedAt())
+        values[piece_of(record)].push_back(&record);
+  for (auto& [piece, records] : values)
+    if (records.size() != copies ||
+        !all_of(records, [&](DbgVariableRecord* record) { return same_value(*record, *records[0]); }))
+      for (DbgVariableRecord* record : records)
+        record->setKillLocation();
 }
 
 } // namespace
@@ -63,16 +82,23 @@ void Astray::before(const Function& function) {
   }
 }
 
-// Of several ways that led on from the block, have some more or less of the label than the block has gained?
-bool Astray::is_uneven(const BasicBlock& block, const Label& label, unsigned gain) const {
+std::vector<unsigned> Astray::count_on_ways(const BasicBlock& block, const Label& label) const {
+  std::vector<unsigned> counts;
   auto ways = ways_.find(&block);
-  if (ways == ways_.end() || ways->second.size() < 2) return false;
-  auto count = [&](const BasicBlock* next) {
-    auto found = next == &block ? labels_.end() : labels_.find({next, label});
+  if (ways == ways_.end() || ways->second.size() < 2) return counts;
+  auto count = [&](const BasicBlock* at) {
+    auto found = at == &block ? labels_.end() : labels_.find({at, label});
     return found == labels_.end() ? 0 : found->second;
   };
-  return any_of(ways->second, [&](const BasicBlock* next) { return count(next) > 0; }) &&
-         any_of(ways->second, [&](const BasicBlock* next) { return count(next) != gain; });
+  for (const BasicBlock* next : ways->second) {
+    // One way may do something first and then lead into the other.
+    const std::set<const BasicBlock*>& further = ways_.at(next);
+    bool leads_on =
+        further.size() == 1 && ways->second.contains(*further.begin()) && *further.begin() != next;
+    counts.push_back(count(next) + (leads_on ? count(*further.begin()) : 0));
+  }
+  if (all_of(counts, [](unsigned way) { return way == 0; })) counts.clear();
+  return counts;
 }
 
 void Astray::after(Function& function) {
@@ -80,6 +106,7 @@ void Astray::after(Function& function) {
   for (BasicBlock& block : function) {
     const Value* condition = condition_of(block);
     std::map<Label, unsigned> count;
+    std::set<Label> joined;
     std::vector<DbgLabelRecord*> labels = labels_in(block);
     for (const DbgLabelRecord* label : labels)
       ++count[{label->getLabel(), label->getDebugLoc().getInlinedAt()}];
@@ -88,8 +115,23 @@ void Astray::after(Function& function) {
       auto there = labels_.find({&block, key});
       unsigned before = there == labels_.end() ? 0 : there->second;
       if (count[key] <= before) continue;
+      unsigned gain = count[key] - before;
+      std::vector<unsigned> ways = count_on_ways(block, key);
       bool is_between = is_joined(condition) && !conditions_[key].contains(condition);
-      if (!is_between && !is_uneven(block, key, count[key] - before)) continue;
+      if (!is_between && all_of(ways, [&](unsigned way) { return way == gain; })) continue;
+      bool is_doubled = before == 0 && !is_between && all_of(ways, [&](unsigned way) { return way == 1; }) &&
+                        gain == ways.size();
+      if (is_traced())
+        fmt::print(stderr, "rdb: {} {} in {} (gain {} of {} ways)\n", label->getLabel()->getName().str(),
+                   is_doubled ? "comes from all of several ways" : "comes to stand on other paths",
+                   function.getName().str(), gain, ways.size());
+      if (is_doubled) {
+        if (joined.insert(key).second)
+          forget_values(*label, block, gain);
+        else
+          label->eraseFromParent();
+        continue;
+      }
       const DILabel* old = label->getLabel();
       size_t number = *parse_label(old->getName());
       label->setLabel(DILabel::get(function.getContext(), old->getScope(), astray_name(number),

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace llvm {
 class BasicBlock;
@@ -29,7 +30,8 @@ public:
 
 private:
   using Label = std::pair<const llvm::DILabel*, const llvm::DILocation*>; // and the copy of its function
-  bool is_uneven(const llvm::BasicBlock& block, const Label& label, unsigned gain) const;
+  // How often a label stands on each of the ways that led on from the block; none if there is but one.
+  std::vector<unsigned> count_on_ways(const llvm::BasicBlock& block, const Label& label) const;
 
   std::map<std::pair<const llvm::BasicBlock*, Label>, unsigned> labels_;      // how many in a block
   std::map<Label, std::set<const llvm::Value*>> conditions_;                  // at the end of its blocks

@@ -12,8 +12,6 @@ namespace rdb::codegen {
 
 using namespace llvm;
 
-namespace {
-
 Piece piece_of(const DbgVariableRecord& record) {
   Piece piece{record.getVariable(), record.getDebugLoc().getInlinedAt(), 0,
               record.getVariable()->getSizeInBits().value_or(0)};
@@ -27,8 +25,6 @@ Piece piece_of(const DbgVariableRecord& record) {
 bool same_value(const DbgVariableRecord& a, const DbgVariableRecord& b) {
   return a.getRawLocation() == b.getRawLocation() && a.getExpression() == b.getExpression();
 }
-
-} // namespace
 
 void update(PieceRecords& state, const DbgVariableRecord& record) {
   Piece piece = piece_of(record);

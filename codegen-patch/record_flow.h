@@ -27,6 +27,9 @@ struct Piece {
   auto operator<=>(const Piece&) const = default;
 };
 
+Piece piece_of(const llvm::DbgVariableRecord& record);
+bool same_value(const llvm::DbgVariableRecord& a, const llvm::DbgVariableRecord& b);
+
 // The record of each piece.
 using PieceRecords = std::map<Piece, const llvm::DbgVariableRecord*>;
 
