@@ -34,12 +34,14 @@ APInt spread(uint64_t seed, unsigned width) {
 
 using Result = std::optional<APInt>;
 
-Result binary(unsigned opcode, const APInt& a, const APInt& b) {
+// What is not defined has some value all the same, so that the rest can be compared.
+Result binary(unsigned opcode, const APInt& a, const APInt& other) {
   unsigned width = a.getBitWidth();
   bool divides = opcode == Instruction::UDiv || opcode == Instruction::SDiv || opcode == Instruction::URem ||
                  opcode == Instruction::SRem;
   bool shifts = opcode == Instruction::Shl || opcode == Instruction::LShr || opcode == Instruction::AShr;
-  if ((divides && b.isZero()) || (shifts && b.uge(width))) return std::nullopt;
+  if (divides && other.isZero()) return APInt(width, 0);
+  APInt b = shifts ? APInt(width, other.urem(width)) : other;
   switch (opcode) {
   case Instruction::Add:
     return a + b;

@@ -20,7 +20,7 @@ namespace rdb::codegen {
 
 inline constexpr size_t kSamples = 8;
 
-// By sample; none: it is not defined then (a division by zero).
+// By sample; none if it cannot be told.
 using Sampled = std::array<std::optional<llvm::APInt>, kSamples>;
 
 // Do they agree, in their lowest bits?

@@ -83,6 +83,24 @@ void ValueCheck::before(const Function& function, Phis phis) {
         expected.operands.push_back(number->second);
 }
 
+// A phi that is gone may have come back as another one; records tell as which.
+void ValueCheck::find_new_phis(const Function& function) {
+  for (const DbgVariableRecord* record : records_of(function)) {
+    auto expected = expected_.find(record);
+    if (expected == expected_.end() || expected->second.expression != record->getExpression() ||
+        expected->second.operands.size() != record->getNumVariableLocationOps())
+      continue;
+    for (unsigned i = 0; i < expected->second.operands.size(); ++i) {
+      Known& known = known_[expected->second.operands[i]];
+      if (!known.now && !known.incoming.empty() && isa<PHINode>(record->getVariableLocationOp(i))) {
+        known.now = record->getVariableLocationOp(i);
+        known.is_new = true;
+        known.is_fixed = false;
+      }
+    }
+  }
+}
+
 // What values are computed to now. Phis that take other values than before are changed.
 Samples ValueCheck::samples_now(const Function& function, std::set<size_t>& changed) const {
   for (;;) {
@@ -103,7 +121,7 @@ Samples ValueCheck::samples_now(const Function& function, std::set<size_t>& chan
         int index = phi->getBasicBlockIndex(block);
         const Sampled* incoming =
             index < 0 ? nullptr : samples.find(*phi->getIncomingValue(static_cast<unsigned>(index)));
-        if (incoming && !agree(sampled, *incoming)) changed.insert(i);
+        if (incoming ? !agree(sampled, *incoming) : known_[i].is_new) changed.insert(i);
       }
     }
     if (changed.size() == before) return samples;
@@ -131,6 +149,7 @@ bool ValueCheck::is_as_before(const DbgVariableRecord& record, const Expected& e
 void ValueCheck::after(Function& function) {
   if (expected_.empty()) return;
   std::set<size_t> changed;
+  find_new_phis(function);
   Samples samples = samples_now(function, changed);
   for (DbgVariableRecord* record : records_of(function)) {
     auto is_of = [&](const Expected& expected) {
@@ -138,6 +157,8 @@ void ValueCheck::after(Function& function) {
              expected.inlined_at == record->getDebugLoc().getInlinedAt();
     };
     auto own = expected_.find(record);
+    // A variable that was in memory until now has records for the first time.
+    if (none_of(expected_, [&](const auto& entry) { return is_of(entry.second); })) continue;
     // One that is new is a copy of another.
     bool good = own != expected_.end() && is_of(own->second)
                     ? is_as_before(*record, own->second, samples, changed)

@@ -41,6 +41,7 @@ private:
     Sampled sampled;
     bool is_fixed; // the pass cannot change it: it is not computed, or all of it is needed
     std::map<const llvm::BasicBlock*, Sampled> incoming; // of a phi
+    bool is_new = false;                                 // another phi took its place
   };
   struct Expected {
     const llvm::DILocalVariable* variable;
@@ -51,6 +52,7 @@ private:
   };
 
   bool is_needed(const llvm::Value& value) const;
+  void find_new_phis(const llvm::Function& function);
   Samples samples_now(const llvm::Function& function, std::set<size_t>& changed) const;
   bool is_as_before(const llvm::DbgVariableRecord& record, const Expected& expected, Samples& samples,
                     const std::set<size_t>& changed) const;
