@@ -254,6 +254,12 @@ const Sampled* Samples::known(const Value& value) const {
   return found == values_.end() ? nullptr : &found->second;
 }
 
+void Samples::set(const Value& value, const Sampled& sampled) {
+  auto bits = width(value);
+  if (bits && all_of(sampled, [&](const auto& sample) { return !sample || sample->getBitWidth() == *bits; }))
+    values_[&value] = sampled;
+}
+
 const Sampled* Samples::find(const Value& value) {
   if (const Sampled* sampled = known(value)) return sampled;
   auto bits = width(value);

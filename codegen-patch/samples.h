@@ -35,7 +35,8 @@ public:
   const Sampled* find(const llvm::Value& value);
   // Only what is known already.
   const Sampled* known(const llvm::Value& value) const;
-  void set(const llvm::Value& value, const Sampled& sampled) { values_[&value] = sampled; }
+  // Says what a value is, unless it has another number of bits.
+  void set(const llvm::Value& value, const Sampled& sampled);
 
   // What a debug record says; none if that is not understood.
   std::optional<Sampled> find(const llvm::DbgVariableRecord& record);
