@@ -48,7 +48,7 @@ std::map<const BasicBlock*, LostMarks::Labels> LostMarks::labels_behind(const Fu
 }
 
 void LostMarks::before(const Function& function) {
-  std::map<Mark, Labels>& without_write = without_write_.emplace_back();
+  without_write_.clear();
   bool has_labels = false;
   std::set<const Metadata*> written;
   std::set<const DILocation*> places;
@@ -73,22 +73,21 @@ void LostMarks::before(const Function& function) {
   auto behind = labels_behind(function);
   for (const DbgRecord* mark : marks) {
     const Labels& labels = behind[mark->getParent()];
-    without_write[{name_of(*mark).str(), mark->getDebugLoc().getInlinedAt()}].insert(labels.begin(),
-                                                                                     labels.end());
+    without_write_[{name_of(*mark).str(), mark->getDebugLoc().getInlinedAt()}].insert(labels.begin(),
+                                                                                      labels.end());
   }
 }
 
 void LostMarks::after(const Function& function) {
-  std::map<Mark, Labels> lost = std::move(without_write_.back());
-  without_write_.pop_back();
-  if (lost.empty()) return;
+  if (without_write_.empty()) return;
   for (const Instruction& instruction : instructions(function))
     for (const DbgRecord& record : instruction.getDbgRecordRange())
       if (WriteTags::is_mark(name_of(record)))
-        lost.erase({name_of(record).str(), record.getDebugLoc().getInlinedAt()});
-  for (const auto& [mark, labels] : lost)
+        without_write_.erase({name_of(record).str(), record.getDebugLoc().getInlinedAt()});
+  for (const auto& [mark, labels] : without_write_)
     for (const DILabel* label : labels)
       lost_[label].insert(mark.first);
+  without_write_.clear();
 }
 
 std::vector<Target> LostMarks::stale_at(const DbgLabelRecord& label) const {

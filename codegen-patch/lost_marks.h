@@ -23,7 +23,7 @@ class LostMarks {
 public:
   explicit LostMarks(const WriteTags& tags) : tags_(tags) {}
 
-  // Around a pass over a function, which may run others.
+  // Around a pass over a function.
   void before(const llvm::Function& function);
   void after(const llvm::Function& function);
 
@@ -35,8 +35,7 @@ private:
   using Labels = std::set<const llvm::DILabel*>;
   static std::map<const llvm::BasicBlock*, Labels> labels_behind(const llvm::Function& function);
 
-  // Marks without a write, with the labels that are reached from there; by pass that is running.
-  std::vector<std::map<Mark, Labels>> without_write_;
+  std::map<Mark, Labels> without_write_; // with the labels that are reached from there
   const WriteTags& tags_;
   std::map<const llvm::DILabel*, std::set<std::string>> lost_;
 };

@@ -273,6 +273,8 @@ const Sampled* Samples::find(const Value& value) {
     result.fill(APInt(*bits, 0));
   else if (isa<ConstantExpr>(value) && value.getType()->isPointerTy())
     result = address(value, *bits);
+  else if (auto* phi = dyn_cast<PHINode>(&value); phi && phi->getNumIncomingValues() == 1)
+    result = *find(*phi->getIncomingValue(0)); // it is the same behind a loop as inside
   else if (is_computed(value))
     result = compute(cast<Instruction>(value), *bits);
   else

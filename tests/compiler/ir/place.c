@@ -26,7 +26,7 @@ int add(struct Count *count, int n) {
 // CHECK:      define dso_local i32 @add(
 // CHECK-DAG:  #dbg_declare(ptr %sum, ![[SUM:[0-9]+]],
 // CHECK-DAG:  #dbg_declare(ptr %count.addr, ![[COUNT:[0-9]+]],
-// CHECK:      #dbg_assign(i64 4, ![[MARK:[0-9]+]], {{.*}} ![[ID:[0-9]+]], ptr %value
+// CHECK:      #dbg_assign(ptr %{{.*}}, ![[MARK:[0-9]+]], {{.*}} ![[ID:[0-9]+]], ptr %value
 // CHECK-NEXT: store i32 {{.*}} !DIAssignID ![[ID]]
 // CHECK:      #dbg_label(![[LABEL:[0-9]+]],
 // CHECK-NEXT: load i32, ptr %sum
