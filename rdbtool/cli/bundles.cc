@@ -2,42 +2,61 @@
 #include "rdbtool/cli/bundles.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/path.h"
 #include "rdbtool/debug/program_file.h"
 
+#include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace rdb::cli {
 namespace {
 
-// The bundle that rdb-clang left beside the recorded program, if it is the user's own and fits.
-std::unique_ptr<debug::Bundle> bundle_beside(const std::string& program) {
+// The bundle that rdb-clang left beside a program or library, if it is the user's own and fits what is in
+// `file`.
+std::unique_ptr<debug::Bundle> bundle_beside(const std::string& program, const std::string& file) {
   std::string path = program + ".rdb";
   struct stat info;
   if (stat((path + "/descriptors").c_str(), &info) != 0 || info.st_uid != geteuid()) return nullptr;
   auto bundle = std::make_unique<debug::Bundle>(path);
   std::string why;
   try {
-    why = bundle->mismatch(debug::ProgramFile(program));
+    why = bundle->mismatch(debug::ProgramFile(file));
   } catch (const elf::Error& error) {
     why = error.what();
   }
-  if (why.empty()) return bundle;
-  fmt::print(stderr, "rdb: not using {}: {}\n", path, why);
-  return nullptr;
+  if (!why.empty()) {
+    fmt::print(stderr, "rdb: not using {}: {}\n", path, why);
+    return nullptr;
+  }
+  fmt::print(stderr, "rdb: running the debug regions of {}\n", path);
+  bundle->set_found_by_itself();
+  return bundle;
+}
+
+bool is_library(std::string_view path) {
+  return path.starts_with('/') && base_name(path).find(".so") != std::string_view::npos;
 }
 
 } // namespace
 
-Bundles choose_bundles(const std::vector<std::string>& paths, const std::string& program) {
+Bundles choose_bundles(const std::vector<std::string>& paths, const std::string& program,
+                       const trace::TraceReader& trace) {
   Bundles bundles;
-  for (const std::string& path : paths)
-    bundles.push_back(std::make_unique<debug::Bundle>(path));
-  if (!paths.empty() || program.empty()) return bundles;
-  if (std::unique_ptr<debug::Bundle> bundle = bundle_beside(program)) {
-    fmt::print(stderr, "rdb: running the debug regions of {}\n", bundle->path());
-    bundles.push_back(std::move(bundle));
+  std::error_code error;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    for (size_t k = 0; k < i; ++k)
+      if (std::filesystem::equivalent(paths[k], paths[i], error))
+        user_error("-m {}: the same bundle as -m {}", paths[i], paths[k]);
+    bundles.push_back(std::make_unique<debug::Bundle>(paths[i]));
   }
+  if (!paths.empty() || program.empty()) return bundles;
+  auto look = [&](const std::string& beside, const std::string& file) {
+    if (auto bundle = bundle_beside(beside, file)) bundles.push_back(std::move(bundle));
+  };
+  look(program, program);
+  for (const trace::MappedFile& file : trace.metadata().files)
+    if (is_library(file.path)) look(file.path, trace.files().path_of(file.content));
   return bundles;
 }
 

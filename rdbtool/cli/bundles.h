@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which bundles' debug regions run in a replay: those named, else the one beside the recorded program.
+// Which bundles' debug regions run in a replay: those named, else those beside the recorded program and its
+// libraries.
 #pragma once
 
 #include "rdbtool/debug/bundle.h"
+#include "rdbtool/trace/reader.h"
 
 #include <memory>
 #include <string>
@@ -12,8 +14,9 @@ namespace rdb::cli {
 
 using Bundles = std::vector<std::unique_ptr<debug::Bundle>>;
 
-// The bundles at `paths`; if there are none, the one that rdb-clang left beside `program`, if it is the
-// user's own and fits (and says so). An empty `program`: does not look.
-Bundles choose_bundles(const std::vector<std::string>& paths, const std::string& program);
+// The bundles at `paths`; if there are none, those that rdb-clang left beside `program` and the libraries of
+// the recording, if they are the user's own and fit (and says so). An empty `program`: does not look.
+Bundles choose_bundles(const std::vector<std::string>& paths, const std::string& program,
+                       const trace::TraceReader& trace);
 
 } // namespace rdb::cli

@@ -72,8 +72,9 @@ void remove_at_signal(const gdb::Listener& listener) {
 }
 
 int run(const GdbOptions& options, const std::vector<std::string>& arguments) {
-  std::string program = options.no_module ? "" : trace::TraceReader(options.trace).metadata().program;
-  auto bundles = std::make_shared<Bundles>(choose_bundles(options.modules, program));
+  trace::TraceReader trace(options.trace);
+  std::string program = options.no_module ? "" : trace.metadata().program;
+  auto bundles = std::make_shared<Bundles>(choose_bundles(options.modules, program, trace));
   std::vector<std::string> words = source_settings(*bundles);
   gdb::Snapshots::Limits snapshots;
   snapshots.bytes = options.memory << 20;
@@ -100,9 +101,10 @@ Action setup_gdb(CLI::App& app) {
                  "Debug this program of the recording, as rdb ps names it, instead of the last one of the "
                  "first process");
   app.add_option("-m,--module", options->modules,
-                 "Bundle with debug regions (found by itself beside the program)")
+                 "Bundle with debug regions (found by itself beside the program and its libraries)")
       ->allow_extra_args(false);
-  app.add_flag("--no-module", options->no_module, "Do not look for a bundle beside the program");
+  app.add_flag("--no-module", options->no_module,
+               "Do not look for bundles beside the program and its libraries");
   app.add_option("--server", options->server,
                  "Only serve: on a Unix socket at this path, or a port of the loopback interface");
   app.add_option("--memory", options->memory,

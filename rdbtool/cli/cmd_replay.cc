@@ -128,7 +128,7 @@ int play(const ReplayOptions& options, const trace::TraceReader& trace, const tr
   // As the user named it, if it is the user's.
   const std::string& path =
       program.origin == trace::ProcessOrigin::kSpawned ? trace.metadata().program : program.program;
-  Bundles bundles = choose_bundles(options.modules, options.no_module ? "" : path);
+  Bundles bundles = choose_bundles(options.modules, options.no_module ? "" : path, trace);
   bool has_bundle = !bundles.empty();
   for (auto& bundle : bundles)
     regions.add(std::move(bundle));
@@ -221,29 +221,43 @@ int run_replay(const ReplayOptions& options) {
 
 } // namespace
 
+// CLI11 takes a negative number for a very large one.
+std::string check_not_negative(const std::string& text) {
+  return text.starts_with('-') ? fmt::format("{}: it cannot be negative", text) : "";
+}
+
+std::string check_not_empty(const std::string& text) {
+  return text.empty() ? "it cannot be empty" : "";
+}
+
 Action setup_replay(CLI::App& app) {
   auto options = std::make_shared<ReplayOptions>();
   app.add_option("TRACE", options->trace, "The recording: a directory, a name, or nothing for the latest");
   app.add_option(
       "-p,--process", options->process,
       "Which program, as rdb ps names it (if not given: the first process, program after program)");
-  app.add_option("--to", options->to, "Stop at this time (guest instructions since the start)");
+  app.add_option("--to", options->to, "Stop at this time (guest instructions since the start)")
+      ->check(check_not_negative);
   app.add_flag("-q,--quiet", options->quiet, "Do not show what the program wrote");
   app.add_option("-m,--module", options->modules,
-                 "Bundle with debug regions (found by itself beside the program)")
+                 "Bundle with debug regions (found by itself beside the program and its libraries)")
       ->allow_extra_args(false);
-  app.add_flag("--no-module", options->no_module, "Do not look for a bundle beside the program");
+  app.add_flag("--no-module", options->no_module,
+               "Do not look for bundles beside the program and its libraries");
   app.add_flag("--no-report", options->no_report,
                "Do not say how a program died, nor that a region could not run for want of a value");
   app.add_flag("--prefix", options->runner.prefix,
                "Put time, thread and file:line before each line of debug output");
-  app.add_option("--debug-output", options->runner.output, "Write debug output to this file");
+  app.add_option("--debug-output", options->runner.output, "Write debug output to this file")
+      ->check(check_not_empty);
   app.add_option("--only", options->regions.only,
                  "Run only the region at this line, as in file.c:LINE, or those of this file")
-      ->allow_extra_args(false);
-  app.add_option("--from", options->regions.from, "Run regions from this time on");
-  app.add_option("--until", options->regions.to, "Run regions up to this time");
-  app.add_option("--max-hits", options->regions.max_hits, "Run each region at most this often");
+      ->allow_extra_args(false)
+      ->check(check_not_empty);
+  app.add_option("--from", options->regions.from, "Run regions from this time on")->check(check_not_negative);
+  app.add_option("--until", options->regions.to, "Run regions up to this time")->check(check_not_negative);
+  app.add_option("--max-hits", options->regions.max_hits, "Run each region at most this often")
+      ->check(check_not_negative);
   // A flag, so that the trace's name behind it is not taken for its value.
   app.add_flag("--trace-syscalls", options->syscalls,
                "Show every system call, or those named: --trace-syscalls=write,read");
@@ -254,10 +268,11 @@ Action setup_replay(CLI::App& app) {
                  "Show every write to a variable (NAME, file.c:NAME) or to ADDRESS[,SIZE]")
       ->allow_extra_args(false);
   app.add_flag("--protect", options->protect,
-               "Say when debug code writes to the program's memory through a pointer (slow); "
-               "--protect=undo takes it back, --protect=fatal ends the replay");
+               "Say when debug code writes to the program's memory, and whether that was undone (slow); "
+               "--protect=undo takes all of it back, --protect=fatal ends the replay");
   app.add_option("--region-timeout", options->runner.timeout,
-                 "Seconds after which a region that does not end is given up (10; 0: never)");
+                 "Seconds after which a region that does not end is given up (10; 0: never)")
+      ->check(check_not_negative);
   app.add_flag("--retry-regions", options->runner.retry,
                "Run a region again that crashed; its output says that it did");
   app.add_flag("--stats", options->stats, "Print hits and time of each region at the end");

@@ -26,6 +26,10 @@ public:
   // File name of the program or shared library that it belongs to.
   const std::string& program() const { return descriptors_.program.front().name; }
 
+  // Nobody has asked for it by name: it need not belong to what is replayed.
+  void set_found_by_itself() { found_by_itself_ = true; }
+  bool found_by_itself() const { return found_by_itself_; }
+
   // Is this the program that the bundle was made for? Empty if so, else why not.
   std::string mismatch(const ProgramFile& file) const;
 
@@ -51,6 +55,7 @@ public:
 private:
   std::string path_;
   descriptors::Descriptors descriptors_;
+  bool found_by_itself_ = false;
   void* handle_ = nullptr;
   uint64_t bias_ = 0;
   DebugFunction* functions_ = nullptr;

@@ -50,6 +50,12 @@ struct Wish {
   }
 };
 
+bool selected_by(const std::string& only, const descriptors::Region& region, const std::string& file) {
+  Wish wish(only);
+  if (!wish.file.empty() && base_name(file) != wish.file) return false;
+  return wish.line == 0 || (wish.line >= region.begin_line && wish.line <= region.end_line);
+}
+
 } // namespace
 
 Regions::Regions(const RegionOptions& options, RegionRunner& runner) : options_(options), runner_(runner) {}
@@ -61,18 +67,22 @@ void Regions::add(std::unique_ptr<Bundle> bundle) {
 }
 
 void Regions::check_selection() const {
-  if (options_.only.empty()) return;
-  std::string all;
-  for (const Attached& attached : bundles_) {
-    const descriptors::Descriptors& d = attached.bundle->descriptors();
-    for (const descriptors::Region& region : d.regions) {
-      std::string source = source_of(d, region);
-      if (selected(region, source)) return;
-      all += fmt::format("\n  {}:{}", source, region.begin_line);
+  if (options_.from > options_.to)
+    user_error("--from {} --until {}: no region runs between them", options_.from, options_.to);
+  for (const std::string& only : options_.only) {
+    bool found = false;
+    std::string all;
+    for (const Attached& attached : bundles_) {
+      const descriptors::Descriptors& d = attached.bundle->descriptors();
+      for (const descriptors::Region& region : d.regions) {
+        std::string source = source_of(d, region);
+        found |= selected_by(only, region, source);
+        all += fmt::format("\n  {}:{}", source, region.begin_line);
+      }
     }
+    if (!found)
+      user_error("--only {}: there is no such region; there are:{}", only, all.empty() ? " none" : all);
   }
-  user_error("--only {}: there is no such region; there are:{}", fmt::join(options_.only, " --only "),
-             all.empty() ? " none" : all);
 }
 
 unsigned Regions::edited_line(const std::string& file, unsigned line) const {
@@ -89,7 +99,8 @@ unsigned Regions::edited_line(const std::string& file, unsigned line) const {
 std::vector<std::string> Regions::unused() const {
   std::vector<std::string> result;
   for (const Attached& attached : bundles_)
-    if (!attached.bundle->loaded()) result.push_back(attached.bundle->path());
+    if (!attached.bundle->loaded() && !attached.bundle->found_by_itself())
+      result.push_back(attached.bundle->path());
   return result;
 }
 
@@ -321,13 +332,9 @@ int Regions::errno_now(void* self) {
 }
 
 bool Regions::selected(const descriptors::Region& region, const std::string& file) const {
-  if (options_.only.empty()) return true;
-  for (const std::string& text : options_.only) {
-    Wish wish(text);
-    if (!wish.file.empty() && base_name(file) != wish.file) continue;
-    if (wish.line == 0 || (wish.line >= region.begin_line && wish.line <= region.end_line)) return true;
-  }
-  return false;
+  return options_.only.empty() ||
+         std::any_of(options_.only.begin(), options_.only.end(),
+                     [&](const std::string& text) { return selected_by(text, region, file); });
 }
 
 void Regions::hooked(replay::Replayer& replayer, GuestAddr pc) {

@@ -247,6 +247,11 @@ class Places(harness.TestCase):
                 self.run_program([compiler, *flags, "-o", "prog", "main.c", "-L.", "-larea", "-lvolume", "-Wl,-rpath,$ORIGIN"], status=0)
                 recorded, replayed = self.record_and_replay("-m", "prog.rdb", "-m", "libvolume.so.rdb")
                 self.check(level, replayed, PARTS_DEBUG + recorded.out.splitlines())
+                # Found by themselves, all of them.
+                found = self.rdb("replay", self.path("trace"), status=recorded.status)
+                self.assertEqual(found.out, replayed.out)
+                self.assertRegex(found.err, r"rdb: running the debug regions of \./prog\.rdb\nrdb: running the debug regions of /\S*/libvolume\.so\.rdb\n")
+                self.assertNotIn("libvolume.so.rdb", self.rdb("replay", "-m", "prog.rdb", self.path("trace"), status=recorded.status).err)
 
     def test_threads_with_two_bundles(self):
         """Each region belongs to the thread that runs it: its values, its thread-local variables, the prefix; the state of

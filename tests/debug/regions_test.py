@@ -267,6 +267,21 @@ class Regions(harness.TestCase):
         replayed = self.replay("--only", "stack.c:27", "--max-hits", "1")
         self.assertEqual(replayed.out, "pushed 2\ntotal 4\n")
 
+    def test_values_that_mean_nothing(self):
+        """One line says so, before anything runs."""
+        self.build("stack", STACK, "-O0")
+        self.record("./stack", "3", "4", status=-signal.SIGSEGV)
+        for options, words in ((["--only", "stack.c", "--only", "stak.c"], "--only stak.c: there is no such region"), (["--only", "stack.c:1"], "no such region"),
+                               (["--only", ""], "--only: it cannot be empty"), (["--max-hits", "-1"], "--max-hits: -1: it cannot be negative"),
+                               (["--max-hits", "few"], "--max-hits few: not a number"), (["--from", "10", "--until", "5"], "no region runs between them"),
+                               (["--region-timeout", "-1"], "it cannot be negative"), (["--debug-output", ""], "it cannot be empty"),
+                               (["--debug-output", "/no/such/folder/file"], "/no/such/folder/file: No such file"), (["--protect=maybe"], "expected report, undo or fatal"),
+                               (["-m", "stack.rdb", "-m", "./stack.rdb"], "the same bundle as -m stack.rdb"), (["-m", "stack"], "stack/descriptors: cannot be read")):
+            with self.subTest(options):
+                replayed = self.replay(*options)
+                self.assertEqual((replayed.status, replayed.out), (2, ""), f"\n{replayed}")
+                self.assertIn(words, replayed.err)
+
     def test_times_between_which_regions_run(self):
         self.build("stack", STACK, "-O0")
         self.record("./stack", "3", "4", status=-signal.SIGSEGV)
