@@ -7,6 +7,8 @@
 #include "llvm-passes/extractor/declarations.h"
 #include "llvm-passes/extractor/guest_calls.h"
 #include "llvm-passes/extractor/markers.h"
+#include "llvm-passes/extractor/undone_writes.h"
+#include "llvm-passes/link/slot_names.h"
 #include "rdbtool/base/error.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -75,9 +77,11 @@ public:
     refuse_writing_copies();
     drop_the_rest();
     initialise_at_start();
+    lend_program_functions(module_);
     for (GlobalValue* global : slotted_)
       make_slot(*global);
     erase_unused();
+    keep_overwritten_memory(module_);
     redirect_guest_calls(module_);
   }
 
@@ -109,7 +113,7 @@ private:
       if (!call || call->arg_size() != 1) continue;
       auto* target = dyn_cast<Function>(call->getArgOperand(0)->stripPointerCasts());
       if (!target) continue;
-      std::string name = "__rdb_guest_slot_" + target->getName().str();
+      std::string name = std::string(link::kGuestSlotPrefix) + target->getName().str();
       auto* slot = module_.getNamedGlobal(name);
       if (!slot) {
         slot = new GlobalVariable(module_, pointer, false, GlobalValue::ExternalLinkage, nullptr, name);

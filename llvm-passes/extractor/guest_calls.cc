@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm-passes/extractor/guest_calls.h"
 
-#include <llvm/IR/IRBuilder.h>
+#include "llvm-passes/extractor/guest_addresses.h"
+
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
@@ -11,13 +12,6 @@
 using namespace llvm;
 
 namespace rdb::extractor {
-namespace {
-
-// Addresses of the replayed program lie below this one, those of rdb and its libraries above
-// (rdbtool/guest/layout.h).
-constexpr uint64_t kGuestEnd = 0x500000000000;
-
-} // namespace
 
 void redirect_guest_calls(Module& module) {
   std::vector<CallBase*> calls;
@@ -28,7 +22,6 @@ void redirect_guest_calls(Module& module) {
   if (calls.empty()) return;
 
   Type* pointer = PointerType::get(module.getContext(), 0);
-  Type* word = Type::getInt64Ty(module.getContext());
   auto* target =
       new GlobalVariable(module, pointer, false, GlobalValue::ExternalLinkage, nullptr, "__rdb_guest_target");
   target->setVisibility(GlobalValue::HiddenVisibility);
@@ -38,8 +31,7 @@ void redirect_guest_calls(Module& module) {
   for (CallBase* call : calls) {
     IRBuilder<> builder(call);
     Value* callee = call->getCalledOperand();
-    Value* is_guest =
-        builder.CreateICmpULT(builder.CreatePtrToInt(callee, word), builder.getInt64(kGuestEnd));
+    Value* is_guest = is_guest_address(builder, callee);
     // Directly before the call: its arguments, which may be calls themselves, are computed.
     builder.CreateStore(callee, target);
     call->setCalledOperand(builder.CreateSelect(is_guest, stub, callee));

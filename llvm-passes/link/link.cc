@@ -84,9 +84,7 @@ private:
   static void add_slots(std::string_view debug_object, Names& slots) {
     elf::File object(debug_object);
     for (const elf::Symbol& symbol : object.symbols())
-      if (!symbol.defined() &&
-          (symbol.name.starts_with(kSlotPrefix) || symbol.name.starts_with(kGuestSlotPrefix)))
-        slots.emplace(symbol.name);
+      if (!symbol.defined() && is_slot(symbol.name)) slots.emplace(symbol.name);
   }
 
   Names referenced_names() {
@@ -97,8 +95,7 @@ private:
     for (const auto& [name, carried] : debug_payloads_)
       if (!carried.payload.debug_object.empty()) add_slots(carried.payload.debug_object, slots);
     for (std::string_view slot : slots)
-      names.emplace(
-          slot.substr(slot.starts_with(kGuestSlotPrefix) ? kGuestSlotPrefix.size() : kSlotPrefix.size()));
+      names.emplace(symbol_of_slot(slot));
     names_ = names;
     return names;
   }
@@ -291,6 +288,8 @@ private:
     for (const std::string& slot : slots) {
       if (auto symbol = ownership.decide(slot))
         descriptors.symbols.push_back(*symbol);
+      else if (slot.starts_with(kLentSlotPrefix))
+        empty_slots_.push_back(slot);
       else if (!bind_to_nothing(live, slot, descriptors))
         complaints += "\n  " + user_of[slot] + ": " + ownership.why_not(slot);
     }

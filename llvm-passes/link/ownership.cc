@@ -38,13 +38,9 @@ void add_exports(const std::string& path, const std::string& name,
     if (symbol.global() && symbol.defined()) out.emplace(symbol.name, name);
 }
 
+// Is the program's wanted, whatever rule a says?
 bool is_guest_slot(std::string_view slot) {
-  return slot.starts_with(kGuestSlotPrefix);
-}
-
-std::string_view symbol_of(std::string_view slot) {
-  slot.remove_prefix(is_guest_slot(slot) ? kGuestSlotPrefix.size() : kSlotPrefix.size());
-  return slot;
+  return !slot.starts_with(kSlotPrefix);
 }
 
 } // namespace
@@ -75,7 +71,7 @@ bool Ownership::is_runtime_name(std::string_view name) const {
 
 std::optional<descriptors::Symbol> Ownership::decide(std::string_view slot) const {
   using descriptors::Owner;
-  std::string name(symbol_of(slot));
+  std::string name(symbol_of_slot(slot));
   bool guest = is_guest_slot(slot);
   descriptors::Symbol symbol;
   symbol.name = name;
@@ -85,8 +81,9 @@ std::optional<descriptors::Symbol> Ownership::decide(std::string_view slot) cons
     symbol.where = std::move(where);
     return symbol;
   };
-  if (!guest && support_.contains(name)) return own(Owner::kPrivate, "rdb");
   auto runtime = private_.find(name);
+  bool is_private = !guest && (is_runtime_name(name) || !program_.contains(name));
+  if (is_private && support_.contains(name)) return own(Owner::kPrivate, "rdb");
   if (!guest && is_runtime_name(name) && runtime != private_.end())
     return own(Owner::kPrivate, runtime->second);
   if (auto found = program_.find(name); found != program_.end() && !found->second.indirect) {
@@ -104,7 +101,7 @@ std::optional<descriptors::Symbol> Ownership::decide(std::string_view slot) cons
 }
 
 std::string Ownership::why_not(std::string_view slot) const {
-  std::string name(symbol_of(slot));
+  std::string name(symbol_of_slot(slot));
   if (auto found = program_.find(name); found != program_.end() && found->second.indirect)
     return "'" + name + "' is an indirect function (ifunc), which debug code cannot call";
   if (auto found = unused_.find(name); found != unused_.end())

@@ -11,6 +11,7 @@
 
 #include "descriptors/descriptor.h"
 #include "llvm-passes/link/inputs.h"
+#include "llvm-passes/link/slot_names.h"
 
 #include <functional>
 #include <map>
@@ -19,10 +20,6 @@
 #include <string>
 
 namespace rdb::link {
-
-// Slots that debug objects leave undefined: the prefix and the symbol's name.
-inline constexpr std::string_view kSlotPrefix = "__rdb_slot_";
-inline constexpr std::string_view kGuestSlotPrefix = "__rdb_guest_slot_";
 
 struct Definition {
   uint64_t address = 0; // linked; for thread-local ones the offset in the TLS block

@@ -85,9 +85,14 @@ rdb_nested_stub:
     .globl rdb_call_host
     .type rdb_call_host, @function
 rdb_call_host:
+    .cfi_startproc
     push %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset %rbp, -16
     mov %rsp, %rbp
+    .cfi_def_cfa_register %rbp
     push %rbx
+    .cfi_offset %rbx, -24
     sub $8, %rsp
     mov %rdi, %rbx
     mov %rsi, %r11
@@ -136,7 +141,9 @@ rdb_call_host:
 4:  mov -8(%rbp), %rbx
     mov %rbp, %rsp
     pop %rbp
+    .cfi_def_cfa %rsp, 8
     ret
+    .cfi_endproc
     .size rdb_call_host, .-rdb_call_host
 )");
 
@@ -195,6 +202,7 @@ void* nested_call_stub() {
 void run_nested_call(CallFrame* frame, uint64_t target) {
   if (NestedCalls::current_ == nullptr)
     give_up("a function of the program was called before the program runs");
+  if (target == 0) give_up("debug code called a function that the program does not have");
   NestedCalls::current_->run(*frame, target);
 }
 
@@ -237,6 +245,7 @@ bool NestedCalls::interrupt(void* context) {
 void NestedCalls::begin_use() {
   used_ = true;
   running_ = false;
+  last_kept_ = SIZE_MAX;
   output_.begin();
   heap_.begin();
   stack_top_ = stack_ + kStackSize;
@@ -350,6 +359,7 @@ void NestedCalls::run(CallFrame& frame, uint64_t function) {
                             stop.fault.signal, regs.rip, stop.fault.info.si_addr));
     }
   }
+  last_kept_ = SIZE_MAX;
   output_.show_waiting();
   frame.result[0] = regs.gpr[RAX];
   frame.result[1] = regs.gpr[engine::RDX];
@@ -389,7 +399,14 @@ void NestedCalls::call_out() {
   stack_top_ = (regs.gpr[RSP] - 256) & ~15ull; // nested calls of the callback go below
   output_.show_waiting();
   if (guard_ != nullptr) guard_->resume();
-  rdb_call_host(&frame, function);
+  std::string thrown;
+  try {
+    rdb_call_host(&frame, function);
+  } catch (...) {
+    thrown = describe_exception("an exception left a callback of debug code");
+  }
+  // The program's frames around it cannot be unwound.
+  if (!thrown.empty()) give_up(thrown);
   if (guard_ != nullptr) guard_->pause();
   stack_top_ = saved_top;
   regs = saved;
@@ -413,7 +430,7 @@ void NestedCalls::keep(uint64_t address, uint64_t size) {
   engine::StoreLogEntry* entry = engine_.store_log_end();
   engine::StoreLogEntry* end = log_.data() + log_.size();
   if (static_cast<uint64_t>(end - entry) < size / sizeof entry->old + kSlice)
-    give_up("a call into the program allocated more than can be undone");
+    give_up("more memory of the program is to change than can be undone");
   bool is_plain = replayer_.space().is_plain(address, size);
   std::byte bytes[4096];
   for (uint64_t done = 0; done < size;) {
@@ -432,6 +449,22 @@ void NestedCalls::keep(uint64_t address, uint64_t size) {
     done += some;
   }
   engine_.set_store_log({entry, end});
+}
+
+void NestedCalls::keep_for_debug_code(const void* address, unsigned long size) {
+  if (current_ == nullptr) give_up("debug code wrote to the program's memory before the program runs");
+  auto at = reinterpret_cast<uint64_t>(address);
+  if (!current_->used_) current_->begin_use();
+  current_->last_kept_ = current_->mark();
+  const uint64_t end = at + std::min<uint64_t>(size, guest::kHighEnd - at);
+  while (at < end) {
+    const guest::Mapping* mapping = current_->replayer_.space().find(at);
+    // What cannot be written to needs no undoing; debug code is told by a fault.
+    if (mapping == nullptr || !(mapping->protection & PROT_WRITE)) return;
+    uint64_t until = std::min(end, mapping->end);
+    current_->keep(at, until - at);
+    at = until;
+  }
 }
 
 // For a system call: like what the function stores itself. False: there is no such memory.

@@ -11,6 +11,7 @@
 #include "rdbtool/debug/write_guard.h"
 #include "rdbtool/replay/replayer.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -52,6 +53,11 @@ public:
     return used_ ? static_cast<size_t>(engine_.store_log_end() - log_.data()) - undone_ : 0;
   }
   void undo_to(size_t mark);
+  // The same before the write that debug code is about to make.
+  size_t mark_before_write() const { return std::min(mark(), last_kept_); }
+
+  // Debug code is about to write there itself: that is undone, too.
+  static void keep_for_debug_code(const void* address, unsigned long size);
 
   // Around a region: afterwards the guest's memory is what it was.
   void begin_region() { current_ = this; }
@@ -84,9 +90,10 @@ private:
   WriteGuard* guard_ = nullptr;
   GuestOutput output_;
   GuestHeap heap_;
-  bool used_ = false;    // by the region that runs
-  bool running_ = false; // the engine is
-  size_t undone_ = 0;    // entries at the log's end
+  bool used_ = false;           // by the region that runs
+  bool running_ = false;        // the engine is
+  size_t undone_ = 0;           // entries at the log's end
+  size_t last_kept_ = SIZE_MAX; // the mark before what debug code has announced, if nothing came after it
   uint64_t stack_ = 0;
   uint64_t stack_top_ = 0; // where the next nested call begins
   std::span<engine::StoreLogEntry> log_;

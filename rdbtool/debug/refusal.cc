@@ -8,8 +8,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <filesystem>
+#include <set>
 #include <stdio_ext.h>
 #include <sys/uio.h>
 #include <ucontext.h>
@@ -36,6 +40,17 @@ void* own_file(void* guest, const char* function) {
              "debug code called {0} with a FILE of the program: of those its own libc has only stdout and "
              "stderr (rdb_guest({0}) is the program's)",
              function);
+}
+
+// What was open before debug code came.
+std::set<int> open_files() {
+  std::set<int> result = {0, 1, 2};
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error))
+    result.insert(static_cast<int>(std::strtol(entry.path().filename().c_str(), nullptr, 10)));
+  // The folder was open while it was read.
+  std::erase_if(result, [](int number) { return number > 2 && fcntl(number, F_GETFD) < 0; });
+  return result;
 }
 
 } // namespace
@@ -85,6 +100,12 @@ const rdb_module_host* module_host() {
     table.region_stack = []() -> const void* { return running.escape; };
     table.run_number = []() -> unsigned long { return running.number; };
     table.use_libc = &RegionRunner::use_libc;
+    table.keep = &NestedCalls::keep_for_debug_code;
+    table.is_own_file = [](int file) -> int {
+      static const std::set<int> files = open_files();
+      return files.contains(file) ? 1 : 0;
+    };
+    table.is_own_file(0); // now
     fill_events(table);
     return table;
   }();
@@ -117,6 +138,16 @@ void give_up(std::string_view reason, void* context) {
   }
   g_departure.place = whereabouts(context);
   __builtin_longjmp(running.escape->place, 1);
+}
+
+std::string describe_exception(std::string_view words) {
+  try {
+    throw;
+  } catch (const std::exception& thrown) {
+    return fmt::format("{}: {}", words, thrown.what());
+  } catch (...) {
+    return std::string(words);
+  }
 }
 
 bool in_module(uint64_t address) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -76,5 +77,8 @@ template <class... Arguments>
 
 // Is this address in the code of a debug module?
 bool in_module(uint64_t address);
+
+// In a handler: these words, and what the exception says.
+std::string describe_exception(std::string_view words);
 
 } // namespace rdb::debug

@@ -89,19 +89,6 @@ std::vector<replay::BacktraceFrame> backtrace_of(const Whereabouts& place) {
   return frames;
 }
 
-// In a handler: the exception that has left debug code.
-void note_exception() {
-  Departure& left = departure();
-  left.place = {};
-  try {
-    throw;
-  } catch (const std::exception& thrown) {
-    left.set_reason(std::string("an exception left debug code: ") + thrown.what());
-  } catch (...) {
-    left.set_reason("an exception left debug code");
-  }
-}
-
 bool cpu_tells_use() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(0xD, 1, &a, &b, &c, &d) != 0 && (a & 4) != 0;
@@ -185,6 +172,7 @@ void RegionRunner::flush_output() {
 // are the host's by now.
 void RegionRunner::begin_libc() {
   x87_.emplace(replayer_->translator().uses_x87(), has_x87_flag_);
+  nested_->begin_region();
   errno = quick_.error(quick_.context);
 }
 
@@ -192,6 +180,7 @@ void RegionRunner::begin_libc() {
 // nothing must be thrown.
 void RegionRunner::end_quick(RegionCount& count, bool completed) noexcept {
   try {
+    nested_->end_region();
     if (!completed) {
       // Out of a signal handler, perhaps.
       sigprocmask(SIG_SETMASK, &mask_, nullptr);
@@ -237,7 +226,8 @@ bool RegionRunner::call(Code code, void* argument, int error) {
       code(argument);
     } catch (...) {
       escape.taken = true;
-      note_exception();
+      departure().place = {};
+      departure().set_reason(describe_exception("an exception left debug code"));
     }
   } else {
     // Out of a signal handler, perhaps.
@@ -252,11 +242,12 @@ bool RegionRunner::call_guarded(Code code, void* argument, int error) {
   guard_.begin();
   bool completed = call(code, argument, error);
   guard_.end();
-  if (guard_.how() == Protect::report) return completed;
+  left_changes_ = false;
   for (auto page = guard_.pages().rbegin(); page != guard_.pages().rend(); ++page) {
-    // What program functions wrote since then goes first.
+    // What was kept since then goes first.
     nested_->undo_to(page->mark);
-    page->restore();
+    left_changes_ |= !page->is_as_before();
+    if (guard_.how() != Protect::report) page->restore();
   }
   return completed;
 }
@@ -280,9 +271,10 @@ void RegionRunner::report(RegionCount& count, bool completed) {
 void RegionRunner::report_stray(const RegionCount& count) {
   const WriteGuard::Stray& stray = *guard_.stray();
   const guest::Mapping* mapping = replayer_->space().find(stray.address);
-  const char* then = guard_.how() == Protect::report ? "the replay is not the recording any more"
-                     : guard_.how() == Protect::undo ? "it was undone"
-                                                     : "the replay ends here (--protect=fatal)";
+  const char* then = guard_.how() == Protect::fatal ? "the replay ends here (--protect=fatal)"
+                     : left_changes_ && guard_.how() == Protect::report
+                         ? "the replay is not the recording any more"
+                         : "it was undone";
   std::fflush(stdout);
   fallback_.mute(false);
   fmt::print(stderr, "rdb: {}: debug code wrote to the program's memory at {:#x}{}{}; {}\n{}", count.place,
@@ -342,7 +334,7 @@ bool RegionRunner::host_fault(int signal, siginfo_t* info, void* context) {
   constexpr greg_t kWrite = 2; // in the error code of a page fault
   if (guard_.on() && signal == SIGSEGV &&
       static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWrite &&
-      guard_.allow(reinterpret_cast<uint64_t>(info->si_addr), context, nested_->mark()))
+      guard_.allow(reinterpret_cast<uint64_t>(info->si_addr), context, nested_->mark_before_write()))
     return true;
   // Guest code that runs in a nested call is the engine's to explain.
   if (nested_->handle_signal(signal, info, context)) return true;

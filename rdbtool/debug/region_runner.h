@@ -85,6 +85,7 @@ private:
   replay::Replayer* replayer_ = nullptr;
   std::unique_ptr<NestedCalls> nested_;
   WriteGuard guard_;
+  bool left_changes_ = false; // code that was guarded wrote what is not undone by itself
   Fallback fallback_;
   // Code that run_quickly() runs.
   struct Quick {

@@ -57,4 +57,8 @@ void WriteGuard::Page::restore() const {
   std::memcpy(reinterpret_cast<void*>(begin), bytes.data(), guest::kPage);
 }
 
+bool WriteGuard::Page::is_as_before() const {
+  return std::memcmp(reinterpret_cast<const void*>(begin), bytes.data(), guest::kPage) == 0;
+}
+
 } // namespace rdb::debug

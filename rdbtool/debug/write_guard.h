@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Debug code that writes to the program's memory through a pointer changes the replay. On demand that memory
+// What debug code writes to the program's memory is undone if the compiler saw it; a system call or a
+// function of the C library that is given a pointer into that memory changes the replay. On demand the memory
 // is read-only while debug code runs, and each page that is written to nevertheless is noted: who, where, and
 // what it held. Slow by nature: two system calls for every mapping, at every region.
 #pragma once
@@ -15,8 +16,8 @@ namespace rdb::debug {
 
 enum class Protect : uint8_t {
   off,
-  report, // say it, and let it happen
-  undo,   // say it, and take it back when the region ends
+  report, // say it
+  undo,   // say it, and take back the whole page when the region ends
   fatal,  // say it, and stop the replay
 };
 // Throws UserError for another word.
@@ -52,6 +53,7 @@ public:
     size_t mark;
     std::vector<std::byte> bytes;
     void restore() const;
+    bool is_as_before() const;
   };
   const std::vector<Page>& pages() const { return pages_; }
 

@@ -17,6 +17,23 @@ static int is_guests(const void* memory) {
   return __rdb_module_host != 0 && (unsigned long)memory < __rdb_module_host->guest_end;
 }
 
+void __rdb_keep(void* address, unsigned long size) {
+  if (size == 0 || !is_guests(address) || __rdb_module_host->version < 8) return;
+  __rdb_module_needs_libc();
+  __rdb_module_host->keep(address, size);
+}
+
+// Before the C++ library changes a std::string of debug code: one that was moved from the program has its
+// characters in the program's memory.
+__attribute__((visibility("hidden"))) void __rdb_keep_text(const void* string);
+void __rdb_keep_text(const void* string) {
+  const struct {
+    char* text;
+    unsigned long length, capacity;
+  }* parts = string;
+  if (!is_guests(parts)) __rdb_keep(parts->text, parts->capacity + 1);
+}
+
 void(free)(void* memory) {
   if (memory == 0 || is_guests(memory)) return;
   __libc_free(memory);

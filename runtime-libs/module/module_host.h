@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-#define RDB_MODULE_HOST_VERSION 7
+#define RDB_MODULE_HOST_VERSION 8
 #define RDB_MODULE_READS 1u
 #define RDB_MODULE_WRITES 2u
 
@@ -42,6 +42,10 @@ struct rdb_module_host {
   unsigned long (*run_number)(void);
   // To be called before libc is used by code that rdb may have found to do without: see needs_libc().
   void (*use_libc)(void);
+  // To be called before the program's memory is written to: it is undone when debug code ends.
+  void (*keep)(const void* address, unsigned long size);
+  // Is the descriptor rdb's?
+  int (*is_own_file)(int file);
 };
 
 // Filled by rdb before any debug code runs.
@@ -51,6 +55,9 @@ extern const struct rdb_module_host* __rdb_module_host;
 // shows that they need others (rdbtool/debug/plain_code.h). A function of the module that may or may not need
 // libc calls this first when it does; what follows the call is not looked at.
 void __rdb_module_needs_libc(void);
+
+// Before this memory is written to, whosever it is. rdb-clang calls it in front of stores to the program's.
+void __rdb_keep(void* address, unsigned long size);
 
 #ifdef __cplusplus
 }

@@ -43,6 +43,7 @@ static int format_by_libc(char* to, size_t size, const char* format, va_list lis
   }
 
 int(snprintf)(char* to, size_t size, const char* format, ...) {
+  __rdb_keep(to, size);
   int length;
   BY_LIST(__rdb_print_plainly(to, size, format, list))
   if (length != kNotPlain) return finish(to, size, length);
@@ -51,6 +52,7 @@ int(snprintf)(char* to, size_t size, const char* format, ...) {
 }
 
 int(vsnprintf)(char* to, size_t size, const char* format, va_list list) {
+  __rdb_keep(to, size);
   va_list first;
   va_copy(first, list);
   int length = __rdb_print_plainly(to, size, format, first);
@@ -88,4 +90,18 @@ int __fprintf_chk(FILE* file, int flag, const char* format, ...) {
   (void)flag;
   file = own(file, "fprintf");
   PRINT_TO(file)
+}
+int __snprintf_chk(char* to, size_t size, int flag, size_t room, const char* format, ...);
+int __snprintf_chk(char* to, size_t size, int flag, size_t room, const char* format, ...) {
+  (void)flag;
+  va_list list;
+  va_start(list, format);
+  int length = (vsnprintf)(to, size < room ? size : room, format, list);
+  va_end(list);
+  return length;
+}
+int __vsnprintf_chk(char* to, size_t size, int flag, size_t room, const char* format, va_list list);
+int __vsnprintf_chk(char* to, size_t size, int flag, size_t room, const char* format, va_list list) {
+  (void)flag;
+  return (vsnprintf)(to, size < room ? size : room, format, list);
 }

@@ -100,7 +100,8 @@ int main(void) {
 STRAY = r"""#include <rdb/rdb.h>
 #include <stdio.h>
 #include <stdlib.h>
-int table[3];
+#include <time.h>
+int table[3]; long times[2];
 int bump(int n) { table[2] += n; return table[2]; }
 int main(void) {
   int *heap = malloc(4);
@@ -111,6 +112,9 @@ int main(void) {
       printf("bump %d\n", bump(5));
       p[1] = 77;
       *heap += 1;
+#ifdef UNSEEN
+      clock_gettime(CLOCK_REALTIME, (struct timespec *)times);
+#endif
       printf("table %d %d heap %d\n", table[1], table[2], *heap);
     rdb_end
     table[0]++;
@@ -394,24 +398,32 @@ class Misbehaviour(harness.TestCase):
             told = re.findall(r"(?m)^rdb: (.*): .*; this (?:region|callback) is not run any more$", replayed.err)
             self.assertEqual([place.split(":")[0] for place in told], ["bad.c"] * 3 + ["an event's callback"], replayed.err)
 
-    def stray(self, *options):
+    def stray(self, *options, flags=(), checksum=True):
         self.write("stray.c", STRAY)
-        self.run_program([harness.program("rdb-clang"), "-g", "-O0", "-o", "stray", "stray.c"], status=0)
+        self.run_program([harness.program("rdb-clang"), "-g", "-O0", *flags, "-o", "stray", "stray.c"], status=0)
         self.run_program(["/bin/rm", "-rf", self.path("trace")])
-        self.rdb("record", "-q", *(["--checksum=calls"] if "--protect=undo" in options else []), "-o", self.path("trace"), "--",
-                 "./stray", status=2)
+        self.rdb("record", "-q", *(["--checksum=calls"] if checksum else []), "-o", self.path("trace"), "--", "./stray", status=2)
         return self.rdb("replay", *options, self.path("trace"))
 
     def test_stray_writes_are_undone(self):
-        replayed = self.stray("--protect=undo")
-        self.assertEqual((replayed.out, replayed.status), ("bump 5\ntable 77 5 heap 2\n" * 2 + "2 0 0 1\n", 2), f"\n{replayed}")
-        self.assertRegex(replayed.err, r"stray\.c:10: debug code wrote to the program's memory at 0x[0-9a-f]+ of \S*stray, and to 1 other")
-        self.assertRegex(replayed.err, r"#0 .* at stray\.c:13")
+        for options in ((), ("--protect",), ("--protect=undo",)):
+            with self.subTest(options):
+                replayed = self.stray(*options)
+                self.assertEqual((replayed.out, replayed.status), ("bump 5\ntable 77 5 heap 2\n" * 2 + "2 0 0 1\n", 2), f"\n{replayed}")
+                if not options:
+                    continue
+                self.assertRegex(replayed.err, r"stray\.c:11: debug code wrote to the program's memory at 0x[0-9a-f]+ of \S*stray, and to 1 other")
+                self.assertIn("it was undone\n", replayed.err)
+                self.assertRegex(replayed.err, r"#0 .* at stray\.c:14")
 
-    def test_stray_writes_are_reported(self):
-        replayed = self.stray("--protect")
+    def test_writes_that_are_not_seen(self):
+        """By a function of libc that is given a pointer."""
+        replayed = self.stray("--protect", flags=["-DUNSEEN"], checksum=False)
         self.assertIn("debug code wrote to the program's memory", replayed.err)
         self.assertIn("not the recording any more", replayed.err)
+        replayed = self.stray("--protect=undo", flags=["-DUNSEEN"])
+        self.assertEqual(replayed.status, 2, f"\n{replayed}")
+        self.assertIn("it was undone\n", replayed.err)
 
     def test_stray_writes_end_the_replay(self):
         replayed = self.stray("--protect=fatal")
