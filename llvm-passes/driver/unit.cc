@@ -360,8 +360,11 @@ private:
         "{:016x}", llvm::xxh3_64bits(fmt::format("{}\n{}\n{}", facts_.source, directory(), facts_.output)));
     extractor::ProgramSymbols symbols;
     for (const ObjectSymbol& symbol : program.symbols()) {
-      if (!symbol.is_local || symbol.place.section == 0) continue;
-      if (!symbol.is_function) symbols.local_variables.insert(symbol.name);
+      if (symbol.place.section == 0) continue;
+      if (!symbol.is_local)
+        symbols.global.insert(symbol.name);
+      else if (!symbol.is_function)
+        symbols.local_variables.insert(symbol.name);
       // The optimiser may specialise a static function for the program's own calls.
       else if (facts_.optimisation == 0)
         symbols.local_functions.insert(symbol.name);

@@ -7,6 +7,7 @@
 #include "llvm-passes/extractor/declarations.h"
 #include "llvm-passes/extractor/guest_calls.h"
 #include "llvm-passes/extractor/markers.h"
+#include "llvm-passes/extractor/thread_variables.h"
 #include "llvm-passes/extractor/undone_writes.h"
 #include "llvm-passes/link/slot_names.h"
 #include "rdbtool/base/error.h"
@@ -71,6 +72,7 @@ public:
 
   void run() {
     find_debug_only();
+    initialise_in_threads();
     bind_guest_calls();
     keep_roots();
     keep_constructors();
@@ -101,6 +103,23 @@ private:
           debug_only_.insert(cast<GlobalValue>(entry->getOperand(0)->stripPointerCasts()));
       }
     list->eraseFromParent();
+  }
+
+  void initialise_in_threads() {
+    std::vector<Function*> initialisers;
+    for (Function& function : module_)
+      if (is_initialiser(function) && any_of(globals_of(function), [&](GlobalValue* used) {
+            return used->isThreadLocal() && debug_only_.contains(used);
+          }))
+        initialisers.push_back(&function);
+    thread_initialisers_.insert(initialisers.begin(), initialisers.end());
+    for (GlobalValue* made : separate_thread_initialisers(
+             module_, initialisers, [&](GlobalValue* variable) { return debug_only_.contains(variable); }))
+      debug_only_.insert(made);
+  }
+
+  static bool is_initialiser(const Function& function) {
+    return function.getName().starts_with("__cxx_global_var_init") && !function.isDeclaration();
   }
 
   // rdb_guest(f) is __rdb_guest(&f): the program's f, whoever else has one.
@@ -141,7 +160,7 @@ private:
   void keep_constructors() {
     std::vector<Function*> constructors;
     for (Function& function : module_)
-      if (function.getName().starts_with("__cxx_global_var_init") && !function.isDeclaration())
+      if (is_initialiser(function) && !thread_initialisers_.contains(&function))
         for (GlobalValue* global : globals_of(function))
           if (debug_only_.contains(global)) {
             constructors.push_back(&function);
@@ -245,8 +264,16 @@ private:
                  : Fate::kKeep;
     }
     auto* variable = dyn_cast<GlobalVariable>(&global);
+    // A slot holds one address, a thread-local variable of the private C++ library has many.
+    if (variable && variable->isDeclaration() && variable->isThreadLocal() &&
+        variable->getName().starts_with("_ZSt"))
+      return Fate::kDirect;
     if (!variable || variable->isDeclaration()) return Fate::kSlot;
-    if (variable->hasPrivateLinkage()) return Fate::kKeep;
+    if (variable->hasPrivateLinkage() || is_guard_of_debug_variable(*variable)) return Fate::kKeep;
+    // A class that only this unit knows, perhaps a region's own.
+    if (variable->hasLocalLinkage() && describes_class(variable->getName()) &&
+        !program_.local_variables.contains(variable->getName().str()))
+      return Fate::kKeep;
     // A static that the program only reads may be gone from it; it never had another value than its first.
     if (variable->hasLocalLinkage() && !program_.local_variables.contains(variable->getName().str()) &&
         !variable->isThreadLocal() && is_only_read(*variable) && is_self_contained(*variable))
@@ -262,6 +289,29 @@ private:
   // not.
   static bool has_debug_name(StringRef name) {
     return name.starts_with("__rdb_") || (name.starts_with("_Z") && name.contains("__rdb_"));
+  }
+
+  // Says whether a static local of debug code is initialised.
+  bool is_guard_of_debug_variable(const GlobalVariable& variable) const {
+    StringRef name = variable.getName();
+    return name.consume_front("_ZGV") && debug_only_.contains(variable_named(module_, name));
+  }
+
+  // A vtable, type descriptor or its name.
+  static bool describes_class(StringRef name) {
+    return name.starts_with("_ZTV") || name.starts_with("_ZTI") || name.starts_with("_ZTS") ||
+           name.starts_with("_ZTT") || name.starts_with("_ZTC");
+  }
+
+  // A variable that every unit may have a copy of: the program's if it has one, else the module's own, with
+  // everything that it needs. Which of both, the link decides. Of type descriptors the module needs its own
+  // in any case: catch clauses name them directly.
+  bool may_be_missing(GlobalVariable& variable) const {
+    StringRef name = variable.getName();
+    return (variable.hasLinkOnceLinkage() || variable.hasWeakLinkage()) && !variable.isThreadLocal() &&
+           variable.hasInitializer() &&
+           (name.starts_with("_ZTI") || globals_of(variable).empty() ||
+            !program_.global.contains(name.str()));
   }
 
   static bool is_only_read(Value& address) {
@@ -291,7 +341,10 @@ private:
   }
 
   void keep(GlobalValue* global) {
-    if (!kept_.insert(global)) return;
+    if (kept_.insert(global)) keep_what_is_used(global);
+  }
+
+  void keep_what_is_used(GlobalValue* global) {
     Globals used;
     if (auto* function = dyn_cast<Function>(global)) {
       used = globals_of(*function);
@@ -305,7 +358,11 @@ private:
         keep(next);
         break;
       case Fate::kSlot:
-        slotted_.insert(next);
+        if (!slotted_.insert(next)) break;
+        if (auto* variable = dyn_cast<GlobalVariable>(next); variable && may_be_missing(*variable)) {
+          weak_.insert(variable);
+          keep_what_is_used(variable);
+        }
         break;
       case Fate::kDirect:
         break;
@@ -337,10 +394,7 @@ private:
     for (GlobalVariable& variable : module_.globals()) {
       if (kept_.contains(&variable) || variable.isDeclaration() || is_list(variable)) continue;
       if (variable.hasLocalLinkage()) internal_.insert(&variable);
-      // A variable that every unit may have a copy of: the program's if it has one, else this.
-      if (slotted_.contains(&variable) && (variable.hasLinkOnceLinkage() || variable.hasWeakLinkage()) &&
-          !variable.isThreadLocal() && globals_of(variable).empty()) {
-        weak_.insert(&variable);
+      if (weak_.contains(&variable)) {
         variable.setLinkage(GlobalValue::WeakAnyLinkage);
         variable.setVisibility(GlobalValue::HiddenVisibility);
         variable.setComdat(nullptr);
@@ -362,13 +416,20 @@ private:
     auto* constructor =
         Function::Create(type, GlobalValue::InternalLinkage, "__rdb_initialise_variables", module_);
     IRBuilder<> builder(BasicBlock::Create(module_.getContext(), "", constructor));
-    for (GlobalValue* global : kept_) {
+    Globals own = kept_;
+    own.insert(weak_.begin(), weak_.end());
+    for (GlobalValue* global : own) {
       auto* variable = dyn_cast<GlobalVariable>(global);
       if (!variable || !variable->hasInitializer() || is_list(*variable) ||
           !holds_slotted(variable->getInitializer()))
         continue;
       if (variable->isThreadLocal()) refuse_users(*variable);
-      variable->setInitializer(store_slotted(builder, variable->getInitializer(), *variable, 0));
+      // The module's own, even if the program has one and the slot will say so.
+      GlobalValue* own_copy = variable;
+      if (weak_.contains(variable))
+        own_copy =
+            GlobalAlias::create(GlobalValue::InternalLinkage, "__rdb_own_" + variable->getName(), variable);
+      variable->setInitializer(store_slotted(builder, variable->getInitializer(), *own_copy, 0));
       variable->setConstant(false);
     }
     bool is_needed = !builder.GetInsertBlock()->empty();
@@ -398,7 +459,7 @@ private:
   }
 
   // Stores the parts of an initialiser that need slots, and yields what is left of it.
-  Constant* store_slotted(IRBuilder<>& builder, Constant* value, GlobalVariable& variable, uint64_t offset) {
+  Constant* store_slotted(IRBuilder<>& builder, Constant* value, GlobalValue& variable, uint64_t offset) {
     if (!holds_slotted(value)) return value;
     const DataLayout& layout = module_.getDataLayout();
     if (!isa<ConstantAggregate>(value) || isa<ConstantVector>(value)) {
@@ -512,7 +573,8 @@ private:
   Globals kept_;
   Globals slotted_;
   std::set<GlobalValue*> internal_;
-  std::set<GlobalValue*> weak_;
+  Globals weak_;                  // see may_be_missing()
+  Globals thread_initialisers_;   // of debug-only variables
   std::set<GlobalValue*> direct_; // slots made by name
   std::map<GlobalVariable*, bool> self_contained_;
   std::vector<Instruction*> dead_;

@@ -18,6 +18,7 @@ namespace rdb::extractor {
 struct ProgramSymbols {
   std::set<std::string> local_functions; // safe to call: compiled without optimisation
   std::set<std::string> local_variables;
+  std::set<std::string> global; // what it defines for other units, too
 };
 
 void reduce_to_debug_code(llvm::Module& module, const ProgramSymbols& program, Extraction& extraction);
