@@ -202,7 +202,8 @@ void* nested_call_stub() {
 void run_nested_call(CallFrame* frame, uint64_t target) {
   if (NestedCalls::current_ == nullptr)
     give_up("a function of the program was called before the program runs");
-  if (target == 0) give_up("debug code called a function that the program does not have");
+  if (target == 0)
+    give_up("debug code called a function that the program does not have, or an indirect one (ifunc)");
   NestedCalls::current_->run(*frame, target);
 }
 

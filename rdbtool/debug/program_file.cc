@@ -100,7 +100,9 @@ std::vector<ProgramFile::Slot> ProgramFile::function_slots() const {
 
 std::optional<uint64_t> ProgramFile::exported(std::string_view name) const {
   for (const elf::Symbol& symbol : elf_->dynamic_symbols())
-    if (symbol.name == name && symbol.defined() && symbol.global()) return symbol.raw.st_value;
+    // The address of an indirect function is its resolver's.
+    if (symbol.name == name && symbol.defined() && symbol.global() && symbol.type() != STT_GNU_IFUNC)
+      return symbol.raw.st_value;
   return std::nullopt;
 }
 

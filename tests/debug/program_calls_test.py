@@ -100,6 +100,27 @@ class ProgramCalls(harness.TestCase):
                 self.assertEqual(replayed.out, recorded.out * 2, f"\n{replayed}")
                 self.assertIn("an exception left a function of the program", replayed.err)
 
+    def test_indirect_functions_of_a_library(self):
+        """What is exported is the function that chooses one: it must not be called instead."""
+        self.write("indirect.c", r"""#include <rdb/rdb.h>
+#include <stdio.h>
+#include <string.h>
+char text[40] = "abc";
+int main(void) {
+  int n = (int)strlen(text);
+  rdb_begin
+    printf("length %d\n", n);
+    printf("%zu\n", rdb_guest(strlen)(text));
+  rdb_end
+  return n;
+}
+""")
+        self.run_program([harness.program("rdb-clang"), "-g", "-O0", "-fno-builtin", "-o", "prog", "indirect.c"], status=0)
+        self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./prog", status=3)
+        replayed = self.rdb("replay", self.path("trace"), status=3)
+        self.assertEqual(replayed.out, "length 3\n", f"\n{replayed}")
+        self.assertIn("or an indirect one (ifunc); this region is not run any more", replayed.err)
+
 
 if __name__ == "__main__":
     harness.main()
