@@ -23,7 +23,7 @@ int main(int count, char** words) {
 class Dist(harness.TestCase):
     @classmethod
     def setUpClass(cls):
-        subprocess.run([os.path.join(harness.SOURCE, "scripts", "dist"), "--no-build"], check=True, stdout=subprocess.DEVNULL, timeout=250)
+        subprocess.run([os.path.join(harness.SOURCE, "scripts", "dist"), "--no-build", harness.BUILD], check=True, stdout=subprocess.DEVNULL, timeout=250)
         cls.archive, = glob.glob(os.path.join(harness.BUILD, "dist", "*.tar.xz"))
         cls.package, = glob.glob(os.path.join(harness.BUILD, "dist", "*.deb"))
 
