@@ -320,6 +320,7 @@ int run_tool(const std::vector<std::string>& argv, const std::string& output_pat
     actual = {argv[0], "@" + response};
   }
   std::vector<char*> pointers;
+  pointers.reserve(actual.size() + 1);
   for (std::string& argument : actual)
     pointers.push_back(argument.data());
   pointers.push_back(nullptr);
