@@ -170,7 +170,8 @@ TEST_F(GlueTest, avx512_with_narrow_masks) {
   Cpu cpu;
   cpu.avx = cpu.avx512 = true;
   cpu.xcr0 = 0xE7;
-  expect(cpu, for_all(32, "vmovdqu64 zmm{0}, zmmword ptr [V{0}]; ") + for_all(8, "kmovw k{0}, word ptr [K{0}]; "),
+  expect(cpu,
+         for_all(32, "vmovdqu64 zmm{0}, zmmword ptr [V{0}]; ") + for_all(8, "kmovw k{0}, word ptr [K{0}]; "),
          for_all(32, "vmovdqu64 zmmword ptr [V{0}], zmm{0}; ") + for_all(8, "kmovw word ptr [K{0}], k{0}; ") +
              "vzeroupper; ");
 }
