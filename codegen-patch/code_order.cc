@@ -423,7 +423,8 @@ CodeOrder::Found CodeOrder::look_at(const MachineInstr& label) const {
       result.is_displaced |= is_label;
       if (is_label) continue;
       for (unsigned ordinal : one.before) {
-        result.is_displaced |= skeleton.writes.at(ordinal).is_visible && !one.after.empty();
+        // Of writes that became one it is not known which is which.
+        result.is_displaced |= skeleton.writes.at(ordinal).is_visible && !one.after.empty() && !is_class;
         note(ordinal);
         if (is_traced())
           stale.back().note = fmt::format("machine code: write {} {}{}", ordinal,
