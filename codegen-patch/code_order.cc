@@ -406,6 +406,8 @@ CodeOrder::Found CodeOrder::look_at(const MachineInstr& label) const {
                      (actual.before_place.write & ~expected.before_place.write) |
                      (actual.before_place.place & ~expected.before_place.place);
     uint64_t behind = expected.before_place.write & actual.before_write.place & ~expected.before_write.place;
+    // In a loop it comes before the label in any case, but not without one before it.
+    ahead |= actual.before_write.entry & ~expected.before_write.entry;
     // Of a class nothing at all may have changed.
     uint64_t changed = (actual.before_place.entry ^ expected.before_place.entry) |
                        (actual.before_place.write ^ expected.before_place.write) |
