@@ -7,7 +7,10 @@
 #include "rdbtool/guest/state_hash.h"
 #include "rdbtool/guest/syscalls/describe.h"
 
+#include <csignal>
+#include <cstdio>
 #include <cstring>
+#include <stdio_ext.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -324,6 +327,9 @@ void Replayer::on_fault(int signal, siginfo_t* info, void* context) {
 }
 
 void Replayer::on_asynchronous(int signal, siginfo_t*, void* context) {
+  // Debug code's libc gives up. What has been printed goes first: anything else may be what debug code has
+  // broken, beginning with the list of observers.
+  if (signal == SIGABRT && __fpending(stdout) != 0) fflush_unlocked(stdout);
   for (Observer* observer : observers_)
     observer->interrupted(*this, signal, context);
 }
