@@ -31,7 +31,62 @@ unsigned bits_of(const DbgVariableRecord& record) {
   return static_cast<unsigned>(record.getVariable()->getSizeInBits().value_or(64));
 }
 
+// The phis that a value is computed from.
+void find_phis(const Value& value, std::set<const PHINode*>& found) {
+  if (auto* phi = dyn_cast<PHINode>(&value)) found.insert(phi);
+  if (!Samples::is_computed(value)) return;
+  for (const Value* operand : cast<Instruction>(value).operands())
+    find_phis(*operand, found);
+}
+
+bool depends_on(const Value& value, const PHINode& phi) {
+  std::set<const PHINode*> found;
+  find_phis(value, found);
+  return found.contains(&phi);
+}
+
+// None if it is not defined in some sample.
+std::optional<Sampled> difference(const Sampled& a, const Sampled& b, unsigned bits) {
+  Sampled result;
+  for (size_t i = 0; i < kSamples; ++i) {
+    if (!a[i] || !b[i]) return std::nullopt;
+    result[i] = a[i]->zextOrTrunc(bits) - b[i]->zextOrTrunc(bits);
+  }
+  return result;
+}
+
+bool is_constant(const Sampled& sampled) {
+  return all_of(sampled, [&](const std::optional<APInt>& sample) { return sample == sampled[0]; });
+}
+
 } // namespace
+
+std::optional<ValueCheck::Counter> ValueCheck::counter_of(const DbgVariableRecord& record,
+                                                          const Samples& fixed) {
+  std::set<const PHINode*> phis;
+  for (const Value* value : record.location_ops())
+    find_phis(*value, phis);
+  if (phis.size() != 1) return std::nullopt;
+  const PHINode& phi = **phis.begin();
+  if (phi.getNumIncomingValues() != 2) return std::nullopt;
+  unsigned turn = depends_on(*phi.getIncomingValue(0), phi) ? 0 : 1;
+  if (!depends_on(*phi.getIncomingValue(turn), phi)) return std::nullopt;
+  Samples any = fixed;
+  std::optional<Sampled> value = any.find(record);
+  const Sampled* start = any.find(*phi.getIncomingValue(1 - turn));
+  const Sampled* next = any.find(*phi.getIncomingValue(turn));
+  if (!value || !start || !next) return std::nullopt;
+  auto value_at = [&](const Sampled& counter) {
+    Samples samples = fixed;
+    samples.set(phi, counter);
+    return samples.find(record);
+  };
+  std::optional<Sampled> first = value_at(*start);
+  std::optional<Sampled> following = value_at(*next);
+  auto step = following ? difference(*following, *value, bits_of(record)) : std::nullopt;
+  if (!first || !step || !is_constant(*step)) return std::nullopt;
+  return Counter{phi.getIncomingBlock(1 - turn), phi.getIncomingBlock(turn), *first, *step};
+}
 
 // Does somebody need the whole value, whatever else holds?
 bool ValueCheck::is_needed(const Value& value) const {
@@ -49,11 +104,15 @@ void ValueCheck::before(const Function& function, Phis phis) {
   if (records.empty()) return;
   Samples samples(function.getDataLayout(), 1);
   for (const DbgVariableRecord* record : records)
-    expected_[record] = {record->getVariable(),
-                         record->getDebugLoc().getInlinedAt(),
-                         record->getExpression(),
-                         {},
-                         samples.find(*record)};
+    expected_[record] = {record->getVariable(),   record->getDebugLoc().getInlinedAt(),
+                         record->getExpression(), {},
+                         samples.find(*record),   {}};
+  constexpr uint64_t kOtherSeed = 1 << 20;
+  Samples leaves(function.getDataLayout(), kOtherSeed);
+  for (const auto& [value, sampled] : samples.all())
+    if (!Samples::is_computed(*value)) leaves.set(*value, sampled);
+  for (auto& [record, expected] : expected_)
+    expected.counter = counter_of(*record, leaves);
   // What comes into a phi may be computed from other phis.
   std::map<const PHINode*, std::map<const BasicBlock*, Sampled>> incoming;
   for (bool grows = true; grows;) {
@@ -101,17 +160,23 @@ void ValueCheck::find_new_phis(const Function& function) {
   }
 }
 
+// Those values that are what they were.
+Samples ValueCheck::fixed_samples(const Function& function, const std::set<size_t>& changed) const {
+  Samples samples(function.getDataLayout(), 2 + changed.size());
+  for (size_t i = 0; i < known_.size(); ++i) {
+    const Value* now = known_[i].now;
+    if (!now || isa<Constant>(now) || changed.contains(i)) continue;
+    bool is_own = Samples::is_computed(*now) ? known_[i].is_fixed && is_needed(*now)
+                                             : known_[i].is_fixed || isa<PHINode>(now);
+    if (is_own) samples.set(*now, known_[i].sampled);
+  }
+  return samples;
+}
+
 // What values are computed to now. Phis that take other values than before are changed.
 Samples ValueCheck::samples_now(const Function& function, std::set<size_t>& changed) const {
   for (;;) {
-    Samples samples(function.getDataLayout(), 2 + changed.size());
-    for (size_t i = 0; i < known_.size(); ++i) {
-      const Value* now = known_[i].now;
-      if (!now || isa<Constant>(now) || changed.contains(i)) continue;
-      bool is_own = Samples::is_computed(*now) ? known_[i].is_fixed && is_needed(*now)
-                                               : known_[i].is_fixed || isa<PHINode>(now);
-      if (is_own) samples.set(*now, known_[i].sampled);
-    }
+    Samples samples = fixed_samples(function, changed);
     size_t before = changed.size();
     for (size_t i = 0; i < known_.size(); ++i) {
       const Value* now = known_[i].now;
@@ -143,7 +208,13 @@ bool ValueCheck::is_as_before(const DbgVariableRecord& record, const Expected& e
   if (same) return true;
   // 2. Others, which are computed to the same.
   std::optional<Sampled> sampled = samples.find(record);
-  return sampled && expected.sampled && agree(*sampled, *expected.sampled, bits_of(record));
+  if (sampled && expected.sampled && agree(*sampled, *expected.sampled, bits_of(record))) return true;
+  // 3. One that counts along.
+  auto counter =
+      expected.counter ? counter_of(record, fixed_samples(*record.getFunction(), changed)) : std::nullopt;
+  return counter && counter->from == expected.counter->from && counter->turn == expected.counter->turn &&
+         agree(counter->first, expected.counter->first, bits_of(record)) &&
+         agree(counter->step, expected.counter->step, bits_of(record));
 }
 
 void ValueCheck::after(Function& function) {

@@ -43,16 +43,28 @@ private:
     std::map<const llvm::BasicBlock*, Sampled> incoming; // of a phi
     bool is_new = false;                                 // another phi took its place
   };
+  // A value that changes by the same with each turn of a loop. The loop may count in another way afterwards:
+  // the value is the same if it is so at the loop's begin, and changes by as much.
+  struct Counter {
+    const llvm::BasicBlock* from;
+    const llvm::BasicBlock* turn;
+    Sampled first;
+    Sampled step;
+  };
+  static std::optional<Counter> counter_of(const llvm::DbgVariableRecord& record, const Samples& fixed);
+
   struct Expected {
     const llvm::DILocalVariable* variable;
     const llvm::DILocation* inlined_at;
     const llvm::DIExpression* expression;
     std::vector<size_t> operands; // among the values known
     std::optional<Sampled> sampled;
+    std::optional<Counter> counter;
   };
 
   bool is_needed(const llvm::Value& value) const;
   void find_new_phis(const llvm::Function& function);
+  Samples fixed_samples(const llvm::Function& function, const std::set<size_t>& changed) const;
   Samples samples_now(const llvm::Function& function, std::set<size_t>& changed) const;
   bool is_as_before(const llvm::DbgVariableRecord& record, const Expected& expected, Samples& samples,
                     const std::set<size_t>& changed) const;
