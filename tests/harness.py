@@ -16,6 +16,7 @@ test fails, the command that shows the failure again.
 Every test has a directory of its own, self.tmp, which is also where its commands run, HOME and RDB_TRACE_DIR;
 it is removed afterwards unless RDB_KEEP=1."""
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -118,6 +119,27 @@ class TestCase(unittest.TestCase):
 
     def rdb(self, *args, **how):
         return self.run_program([rdb(), *args], **how)
+
+    def processes(self, trace):
+        """Names and endings of the recorded processes, as rdb ps tells them."""
+        table = self.rdb("ps", trace, status=0).out.splitlines()[1:]
+        return [(row.split()[0], re.split(r" {2,}", row)[3]) for row in table]
+
+    def replay_processes(self, trace, *options):
+        """Replays each process of a recording; checks that it ends as it did, and returns names and results."""
+        results = []
+        for name, ending in self.processes(trace):
+            result = self.rdb("replay", *options, "-p", name, trace)
+            if ending.startswith("SIG"):
+                status = -getattr(signal, ending)
+            else:
+                status = int(ending[5:]) if ending.startswith("exit ") else 0  # it goes on as another program, or is cut off
+            self.assertEqual(result.status, status, f"{name}: {ending}\n{result}")
+            self.assertNotIn("internal error", result.err, f"\n{result}")
+            if ending != "cut off":
+                self.assertNotIn("the recording ends", result.err, f"\n{result}")
+            results.append((name, result))
+        return results
 
     # Every assertion of unittest ends in one of these two.
     def fail(self, msg=None):

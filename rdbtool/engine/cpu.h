@@ -7,6 +7,10 @@
 
 namespace rdb::engine {
 
+// XSAVE's components of vector registers. The first has a fixed place, the others are where the CPU says.
+enum Component : uint8_t { kXmm = 1, kYmmUpper = 2, kMasks = 5, kZmmUpper = 6, kZmmHigh = 7 };
+constexpr size_t kXmmOffset = 160;
+
 struct Cpu {
   bool avx = false;
   bool avx512 = false;

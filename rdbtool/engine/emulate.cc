@@ -24,16 +24,12 @@ constexpr size_t kHeaderSize = 64;
 constexpr size_t kX87LastOffset = 6; // opcode, instruction pointer and data pointer of the last instruction
 constexpr size_t kMxcsrOffset = 24;
 constexpr size_t kX87RegistersOffset = 32;
-constexpr size_t kXmmOffset = 160;
 constexpr uint16_t kInitialControl = 0x37F;
 
 bool all_zero(const std::byte* bytes, size_t size) {
   // At every switch of threads, over kilobytes: each byte compared with the one before, many at a time.
   return bytes[0] == std::byte{0} && std::memcmp(bytes, bytes + 1, size - 1) == 0;
 }
-
-// XSAVE's components of vector registers.
-enum Component : uint8_t { kXmm = 1, kYmmUpper = 2, kMasks = 5, kZmmUpper = 6, kZmmHigh = 7 };
 
 // Calls `take` with each part of the vector registers: where it is, its size, its component, and its place in
 // XSAVE's layout. Takes no memory: signal handlers come here too.

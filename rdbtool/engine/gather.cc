@@ -11,9 +11,6 @@
 namespace rdb::engine {
 namespace {
 
-constexpr size_t kXmmOffset = 160;
-constexpr uint32_t kYmmUpper = 2, kMasks = 5, kZmmUpper = 6, kZmmHigh = 7; // components of XSAVE
-
 // The instruction's name says how wide its distances and its elements are.
 struct Widths {
   uint32_t distance;
