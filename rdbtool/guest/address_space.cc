@@ -65,6 +65,11 @@ uint64_t AddressSpace::find_gap(uint64_t low, uint64_t high, uint64_t length) co
   }
 }
 
+bool AddressSpace::is_free(uint64_t begin, uint64_t end) const {
+  auto it = mappings_.lower_bound(end);
+  return it == mappings_.begin() || std::prev(it)->second.end <= begin;
+}
+
 uint64_t AddressSpace::place_image(uint64_t size) {
   return find_gap(layout_.window, layout_.window + kImageSpan, page_up(size));
 }
@@ -142,16 +147,10 @@ int64_t AddressSpace::mmap(uint64_t address, uint64_t length, int protection, in
     if (address < kLowBegin) return -EPERM;
     if (!in_guest_range(address, address + size)) return -ENOMEM;
     place = address;
-    if (flags & MAP_FIXED_NOREPLACE) {
-      auto it = mappings_.lower_bound(place + size);
-      if (it != mappings_.begin() && std::prev(it)->second.end > place) return -EEXIST;
-    }
+    if (flags & MAP_FIXED_NOREPLACE && !is_free(place, place + size)) return -EEXIST;
   } else {
     uint64_t hint = page_down(address);
-    if (hint != 0 && in_guest_range(hint, hint + size)) {
-      auto it = mappings_.lower_bound(hint + size);
-      if (it == mappings_.begin() || std::prev(it)->second.end <= hint) place = hint;
-    }
+    if (hint != 0 && in_guest_range(hint, hint + size) && is_free(hint, hint + size)) place = hint;
     if (place == 0 && flags & MAP_32BIT) {
       place = find_gap(layout_.cache + kCacheSize, kLowEnd, size);
     } else if (place == 0) {
@@ -288,12 +287,22 @@ std::optional<int64_t> AddressSpace::call(int64_t number, const std::array<uint6
     return munmap(a[0], a[1]);
   case SYS_mprotect:
     return mprotect(a[0], a[1], static_cast<int>(a[2]));
+  case SYS_pkey_mprotect: {
+    // Without a key, or with the one that everybody has.
+    auto key = static_cast<int>(a[3]);
+    if (key != -1 && key != 0) return -EINVAL;
+    return mprotect(a[0], a[1], static_cast<int>(a[2]));
+  }
   case SYS_mremap:
     return mremap(a[0], a[1], a[2], static_cast<int>(a[3]), a[4]);
   case SYS_brk:
     return brk(a[0]);
   case SYS_madvise:
     return madvise(a[0], a[1], static_cast<int>(a[2]));
+  case SYS_shmat:
+    return shmat(static_cast<int>(a[0]), a[1], static_cast<int>(a[2]));
+  case SYS_shmdt:
+    return shmdt(a[0]);
   default:
     return std::nullopt;
   }

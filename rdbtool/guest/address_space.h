@@ -26,7 +26,8 @@ struct Mapping {
   uint64_t offset = 0;
   uint64_t device = 0;
   uint64_t inode = 0;
-  std::string name; // path, or [heap], [stack]
+  std::string name;     // path, or [heap], [stack]
+  bool segment = false; // of System V shared memory
 };
 
 // Memory in which every access by the host or the kernel works and none needs to be noticed: private,
@@ -61,6 +62,8 @@ public:
   int64_t mremap(uint64_t old_address, uint64_t old_size, uint64_t new_size, int flags, uint64_t new_address);
   int64_t brk(uint64_t address);
   int64_t madvise(uint64_t address, uint64_t length, int advice);
+  int64_t shmat(int id, uint64_t address, int flags);
+  int64_t shmdt(uint64_t address);
 
   // The memory call with this number; nothing if it is not one of the above.
   std::optional<int64_t> call(int64_t number, const std::array<uint64_t, 6>& arguments);
@@ -112,6 +115,7 @@ public:
 
 private:
   uint64_t find_gap(uint64_t low, uint64_t high, uint64_t length) const;
+  bool is_free(uint64_t begin, uint64_t end) const;
   void carve(uint64_t begin, uint64_t end);
   void insert(const Mapping& mapping);
   void stale(uint64_t begin, uint64_t end);

@@ -274,11 +274,11 @@ int64_t Process::memory_call(const SystemCall& call) {
   if (int error = limits_.check_memory_call(space(), call))
     return call.number == SYS_brk ? static_cast<int64_t>(space().brk_end()) : error;
   std::optional<int64_t> result = space().call(call.number, call.arguments);
-  // Mappings that the kernel would place (System V segments and the like) are not the guest's to have.
-  if (!result) return -ENOSYS;
-  if (call.number == SYS_mmap && *result >= 0 && !(call.arguments[3] & MAP_ANONYMOUS))
+  if (!result) bug("memory call {} is not known", call.number);
+  bool of_file = call.number == SYS_mmap && !(call.arguments[3] & MAP_ANONYMOUS);
+  if (*result >= 0 && (of_file || call.number == SYS_shmat))
     outside_.mapped(*this, *space().find(static_cast<uint64_t>(*result)),
-                    static_cast<int>(call.arguments[4]));
+                    of_file ? static_cast<int>(call.arguments[4]) : -1);
   return *result;
 }
 

@@ -166,6 +166,7 @@ void Recorder::mapped(guest::Process& process, const guest::Mapping& mapping, in
     limit("a private mapping of {} beside a shared one that is writable", mapping.name);
   }
   log_mapping(process, mapping, fd);
+  if (mapping.segment) log_pages(process, mapping.begin, mapping.end, Pages::not_zero);
   if (mapping.flags & MAP_SHARED) shared_files_.tell(process.space(), shared_, log_);
 }
 
@@ -283,7 +284,7 @@ void Recorder::log_output(guest::Process& process, trace::OutputStream stream,
 }
 
 void Recorder::called(guest::Process& process, const guest::SystemCall& call, int64_t result) {
-  shared_.mappings_changed(call, result);
+  shared_.mappings_changed(process.space(), call, result);
   if (shared_files_.any() && changes_mappings(call.number))
     shared_files_.tell(process.space(), shared_, log_);
   log_call(process, call, result, {});
@@ -306,10 +307,12 @@ void Recorder::log_dropped_pages(guest::Process& process, const guest::SystemCal
 }
 
 // What they hold now, as far as they can be read.
-void Recorder::log_pages(guest::Process& process, uint64_t begin, uint64_t end) {
+void Recorder::log_pages(guest::Process& process, uint64_t begin, uint64_t end, Pages which) {
   for (uint64_t page = begin; page < end; page += kPage) {
     uint8_t bytes[kPage];
     if (process.space().read(GuestAddr(page), bytes, kPage) != kPage) continue;
+    bool is_zero = bytes[0] == 0 && std::memcmp(bytes, bytes + 1, kPage - 1) == 0;
+    if (is_zero && which == Pages::not_zero) continue;
     wrote(process, GuestAddr(page), bytes, kPage);
   }
 }

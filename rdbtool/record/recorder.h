@@ -81,7 +81,8 @@ private:
                   CallState& state, const SyscallArgs& arguments, bool keeps_baton);
   bool keeps_baton(const guest::Process& process, const guest::SystemCall& call, const CallShape& shape);
   void log_dropped_pages(guest::Process& process, const guest::SystemCall& call);
-  void log_pages(guest::Process& process, uint64_t begin, uint64_t end);
+  enum class Pages : uint8_t { all, not_zero };
+  void log_pages(guest::Process& process, uint64_t begin, uint64_t end, Pages which = Pages::all);
   void log_hidden_effects(guest::Process& process, const guest::SystemCall& call, int64_t result,
                           CallState& state);
   // An append failed: the recording ends here, the program is told nothing and goes on no further.

@@ -12,7 +12,7 @@ void SharedFiles::tell(const guest::AddressSpace& space, const SharedPages& page
   std::vector<trace::SharedFile> files;
   std::vector<std::string> names;
   for (const auto& [begin, mapping] : space.mappings()) {
-    if (!(mapping.flags & MAP_SHARED) || mapping.flags & MAP_ANONYMOUS || mapping.inode == 0) continue;
+    if (!(mapping.flags & MAP_SHARED) || mapping.flags & MAP_ANONYMOUS || mapping.device == 0) continue;
     bool writable = mapping.protection & PROT_WRITE;
     auto same = std::ranges::find_if(files, [&](const trace::SharedFile& file) {
       return file.device == mapping.device && file.inode == mapping.inode;

@@ -296,15 +296,34 @@ uint64_t SharedPages::area_id(uint64_t address) const {
 }
 
 bool changes_mappings(int64_t number) {
-  return number == SYS_mmap || number == SYS_munmap || number == SYS_mremap || number == SYS_mprotect;
+  switch (number) {
+  case SYS_mmap:
+  case SYS_munmap:
+  case SYS_mremap:
+  case SYS_mprotect:
+  case SYS_pkey_mprotect:
+  case SYS_shmat:
+  case SYS_shmdt:
+    return true;
+  default:
+    return false;
+  }
 }
 
-void SharedPages::mappings_changed(const guest::SystemCall& call, int64_t result) {
+void SharedPages::mappings_changed(const guest::AddressSpace& space, const guest::SystemCall& call,
+                                   int64_t result) {
   if (areas_.empty() || result < 0) return;
   const SyscallArgs& a = call.arguments;
-  uint64_t begin = call.number == SYS_mmap ? static_cast<uint64_t>(result) : a[0];
+  bool places = call.number == SYS_mmap || call.number == SYS_shmat;
+  uint64_t begin = places ? static_cast<uint64_t>(result) : a[0];
   uint64_t end = guest::page_up(begin + a[1]);
-  bool protects = call.number == SYS_mprotect;
+  if (call.number == SYS_shmat) end = space.find(begin)->end;
+  bool detaches = call.number == SYS_shmdt; // how much of it was there is not said
+  if (detaches) end = UINT64_MAX;
+  auto is_hit = [&](uint64_t at) {
+    return at >= begin && at < end && (!detaches || space.find(at) == nullptr);
+  };
+  bool protects = call.number == SYS_mprotect || call.number == SYS_pkey_mprotect;
   bool removes = call.number == SYS_madvise && a[2] == MADV_REMOVE;
   if (!changes_mappings(call.number) && !removes) return;
   for (Area& area : areas_) {
@@ -318,11 +337,9 @@ void SharedPages::mappings_changed(const guest::SystemCall& call, int64_t result
       continue;
     }
     for (size_t i = 0; i < area.holds.size(); ++i)
-      if (area.address(i) >= begin && area.address(i) < end && area.holds[i] == Hold::none)
-        area.holds[i] = Hold::gone;
+      if (is_hit(area.address(i)) && area.holds[i] == Hold::none) area.holds[i] = Hold::gone;
     std::erase_if(held_, [&](const Held& held) {
-      uint64_t at = area.address(held.page);
-      bool here = &areas_[held.area] == &area && at >= begin && at < end;
+      bool here = &areas_[held.area] == &area && is_hit(area.address(held.page));
       if (here) release(area, held.page, Hold::gone);
       return here;
     });

@@ -70,7 +70,7 @@ public:
   // What the mapping at this address is called by all processes that have it; 0: it is not shared.
   uint64_t area_id(uint64_t address) const;
   // After a call that may have changed mappings.
-  void mappings_changed(const guest::SystemCall& call, int64_t result);
+  void mappings_changed(const guest::AddressSpace& space, const guest::SystemCall& call, int64_t result);
 
 private:
   enum class Hold : uint8_t { none, read, write, gone };

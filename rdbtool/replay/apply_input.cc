@@ -118,6 +118,7 @@ void Replayer::map(const trace::MapInput& map) {
   mapping.flags = static_cast<int>(map.flags);
   mapping.offset = map.offset;
   mapping.name = map.path;
+  mapping.segment = !map.has_file && !(map.flags & MAP_ANONYMOUS);
   if (!space().in_guest_range(mapping.begin, mapping.end))
     user_error("{}: maps {:#x}-{:#x}, which is not the guest's", trace_.path(), mapping.begin, mapping.end);
   int fd = -1;
@@ -186,19 +187,20 @@ void Replayer::system_call(const trace::Input& input) {
   } else if (info != nullptr && info->call_class == CallClass::Memory && logged.result >= 0) {
     SyscallArgs arguments = call.arguments;
     bool mmap = call.number == SYS_mmap;
+    bool segment = call.number == SYS_shmat;
     bool advice = call.number == SYS_madvise;
     if (advice && arguments[2] == MADV_REMOVE) arguments[2] = MADV_DONTNEED; // what is shared is private here
     // The others change nothing that the guest sees, and what forks of it inherit is not for copies of a
     // replay.
     bool skipped = advice && arguments[2] != MADV_DONTNEED && arguments[2] != MADV_FREE;
     if (mmap) {
-      // At the recorded address; what had a file was mapped by the input before this one.
+      // At the recorded address; what had a file, or is a segment, was mapped by the input before this one.
       arguments[0] = static_cast<uint64_t>(logged.result);
       arguments[3] =
           (arguments[3] & ~static_cast<uint64_t>(MAP_SHARED | MAP_POPULATE | MAP_LOCKED | MAP_HUGETLB)) |
           MAP_FIXED | MAP_PRIVATE | MAP_NORESERVE;
     }
-    if ((!mmap || arguments[3] & MAP_ANONYMOUS) && !skipped) {
+    if ((!mmap || arguments[3] & MAP_ANONYMOUS) && !segment && !skipped) {
       std::optional<int64_t> result = space().call(call.number, arguments);
       if (result && *result != logged.result)
         differ(fmt::format("result {:#x}", logged.result), fmt::format("{:#x}", *result));

@@ -100,6 +100,40 @@ class SharedMemory(harness.TestCase):
                                        r"/.*/file too, by a call of its own\n){3}")
         self.assertEqual(self.rdb("replay", trace, status=0).out, "125 125\n0 0\n0 125\n")
 
+    def test_system_v_memory(self):
+        native = self.run_program([harness.target("rec_segment")], status=0)
+        for options in (["--checksum=calls"], ["--check-pages"], ["--chaos", "--seed", "3", "--checksum"]):
+            with self.subTest(options):
+                trace = self.path("-".join(["trace", *options]))
+                recorded = self.rdb("record", "-q", *options, "-o", trace, harness.target("rec_segment"), status=0)
+                self.assertEqual(recorded.out, native.out)
+                parts = [result.out for _, result in self.replay_processes(trace)]
+                self.assertEqual(parts, [native.out.replace("child\n", ""), "child\n"])
+
+    def test_system_v_memory_that_is_attached_twice(self):
+        script = ("import ctypes, os\n"
+                  "lib = ctypes.CDLL(None)\n"
+                  "lib.shmat.restype = ctypes.c_long\n"
+                  "segment = lib.shmget(0, 8192, 0o600)\n"
+                  "reader, writer = os.pipe()\n"
+                  "if os.fork() == 0:\n"
+                  "    os.read(reader, 1)\n"
+                  "    lib.shmat(segment, None, 0)\n"
+                  "    os._exit(0)\n"
+                  "lib.shmat(segment, None, 0)\n"
+                  "os.write(writer, b'x')\n"
+                  "print('child', os.waitstatus_to_exitcode(os.wait()[1]), flush=True)\n"
+                  "lib.shmctl(segment, 0, None)\n"
+                  "lib.shmat(segment, None, 0)\n"
+                  "print('not reached')\n")
+        trace = self.path("trace")
+        recorded = self.rdb("record", "-o", trace, "/usr/bin/python3", "-c", script, status=125)
+        self.assertEqual(recorded.out, "child 125\n")
+        name = r"/SYSV00000000 \(deleted\)"
+        self.assertRegex(recorded.err, rf"process \d+ has mapped {name} too, by a call of its own\n")
+        self.assertRegex(recorded.err, rf"rdb: not supported: two shared mappings of {name}, one of them writable\n")
+        self.assertEqual(self.rdb("replay", trace, status=0).out, "child 125\n")
+
     def test_shared_memory_that_moves_ends_the_recording(self):
         script = ("import mmap, os\nshared = mmap.mmap(-1, 4096)\nos.write(1, b'before\\n')\n"
                   "while True:\n"  # a parent that would try for ever

@@ -96,7 +96,9 @@ class World(harness.TestCase):
                 seen = b""
                 wanted = generator.randrange(60000)
                 while len(seen) < wanted:
-                    seen += os.read(child.stdout.fileno(), 4096)
+                    part = os.read(child.stdout.fileno(), 4096)
+                    self.assertNotEqual(part, b"", seen)
+                    seen += part
                 # The recorder, or the program that it records, or both.
                 victim = generator.choice(["recorder", "program", "both"])
                 if victim == "both":
@@ -132,7 +134,9 @@ class World(harness.TestCase):
                 seen = b""
                 wanted = generator.randrange(7000)
                 while len(seen) < wanted:
-                    seen += os.read(child.stdout.fileno(), 256)
+                    part = os.read(child.stdout.fileno(), 256)
+                    self.assertNotEqual(part, b"", seen)
+                    seen += part
                 victim = 0
                 try:
                     program = self.children(child.pid)[-1]  # the first stands by

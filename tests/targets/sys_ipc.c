@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <mqueue.h>
 #include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
@@ -63,17 +64,27 @@ static void shared_memory(void) {
   int id = shmget(IPC_PRIVATE, 10000, 0600);
   MUST(id >= 0);
   char* a = shmat(id, NULL, 0);
-  char* b = shmat(id, NULL, SHM_RDONLY);
-  MUST(a != (char*)-1 && b != (char*)-1);
+  MUST(a != (char*)-1);
+  strcpy(a + 5000, "still there");
+  fact("shmdt inside %s, at the beginning %s", outcome(shmdt(a + 4096)), outcome(shmdt(a)));
+  // One that can only be read, at a place of the program's choice.
+  char* place = mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  MUST(place != MAP_FAILED);
+  fact("shmat where something is %s", outcome(shmat(id, place, SHM_RDONLY) == (char*)-1 ? -1 : 0));
+  fact("shmat between pages %s", outcome(shmat(id, place + 1, SHM_REMAP) == (char*)-1 ? -1 : 0));
+  char* b = shmat(id, place + 5000, SHM_RDONLY | SHM_REMAP | SHM_RND);
+  fact("shmat in its place %d, %s", b == place + 4096, b + 5000);
   fact("shmctl RMID %s", outcome(shmctl(id, IPC_RMID, NULL)));
-  strcpy(a + 5000, "seen twice");
-  fact("other place %s", b + 5000);
   struct shmid_ds status;
   MUST(shmctl(id, IPC_STAT, &status) == 0);
   fact("size %zu attached %lu", status.shm_segsz, (unsigned long)status.shm_nattch);
-  fact("shmdt %s", outcome(shmdt(a)));
-  fact("still %s", b + 5000);
+  // In two parts, which go together.
+  fact("mprotect %s", outcome(mprotect(b + 4096, 4096, PROT_NONE)));
   fact("shmdt %s", outcome(shmdt(b)));
+  fact("readable %s, gone %s", outcome(msync(b - 4096, 4096, MS_ASYNC)),
+       outcome(msync(b, 3 * 4096, MS_ASYNC)));
+  fact("shmdt again %s, shmat of nothing %s", outcome(shmdt(b)),
+       outcome(shmat(id, NULL, 0) == (char*)-1 ? -1 : 0));
 }
 
 static void queues(void) {

@@ -403,7 +403,7 @@ constexpr SyscallInfo kTable[] = {
   call(459, "lsm_get_self_attr",       emulated, never, u32, update_by_length(2), length, hex),
   call(460, "lsm_set_self_attr",       emulated, never, u32, in_bytes(2), u32, hex),
   call(461, "lsm_list_modules",        emulated, never, update_by_length(1), length, hex),
-  call(462, "mseal",                   memory,   never, addr, size, hex),
+  refused(462, "mseal", ENOSYS, "mappings that cannot be changed any more"),
   call(463, "setxattrat",              emulated, may,   dirfd, str, at_flags, str, in_array(5, 1), size),
   call(464, "getxattrat",              emulated, may,   dirfd, str, at_flags, str, ArgSpec{ArgKind::XattrArgs, NameSet::None, Shape::Opaque, 5, 16}, size),
   call(465, "listxattrat",             emulated, may,   dirfd, str, at_flags, out_text(4), size),
