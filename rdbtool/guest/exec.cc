@@ -133,6 +133,7 @@ Inherited Process::inheritance() const {
   constexpr uint64_t kNotInherited = 2; // PR_MDWE_NO_INHERIT
   if (!(hidden_host_.deny_write_execute() & kNotInherited))
     result.deny_write_execute = hidden_host_.deny_write_execute();
+  result.death_signal_is_guests = hidden_host_.death_signal_is_guests();
   result.filters = seccomp_.programs();
   return result;
 }

@@ -74,6 +74,7 @@ int64_t exec_rdb(const Handover& handover) {
   for (const rlimit& limit : inherited.limits)
     content["limits"].push_back({limit.rlim_cur, limit.rlim_max});
   content["deny_write_execute"] = inherited.deny_write_execute;
+  content["death_signal_is_guests"] = inherited.death_signal_is_guests;
   content["filters"] = json::array();
   for (const auto& filter : inherited.filters)
     content["filters"].push_back(
@@ -138,6 +139,7 @@ Handover receive_handover(int fd) {
     for (size_t i = 0; i < inherited.limits.size(); ++i)
       inherited.limits[i] = {content.at("limits").at(i).at(0), content.at("limits").at(i).at(1)};
     inherited.deny_write_execute = content.at("deny_write_execute");
+    inherited.death_signal_is_guests = content.at("death_signal_is_guests");
     for (const json& filter : content.at("filters")) {
       std::string bytes = from_hex(filter);
       inherited.filters.emplace_back(bytes.size() / sizeof(sock_filter));

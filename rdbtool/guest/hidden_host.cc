@@ -313,6 +313,14 @@ std::optional<Answer> HiddenHost::answer_prctl(Process& process, const SystemCal
   case kGetMdwe:
     if (a[1] != 0 || a[2] != 0 || a[3] != 0 || a[4] != 0) return Answer{-EINVAL, {}};
     return Answer{static_cast<int64_t>(deny_write_execute_), {}};
+  case PR_SET_PDEATHSIG:
+    death_signal_is_guests_ = true;
+    return std::nullopt;
+  case PR_GET_PDEATHSIG: {
+    if (death_signal_is_guests_) return std::nullopt;
+    int none = 0;
+    return Answer{0, {{GuestAddr(a[1]), bytes_of(&none, sizeof none)}}};
+  }
   case PR_GET_TSC: {
     int enabled = PR_TSC_ENABLE;
     return Answer{0, {{GuestAddr(a[1]), bytes_of(&enabled, sizeof enabled)}}};

@@ -43,6 +43,10 @@ public:
   uint64_t deny_write_execute() const { return deny_write_execute_; }
   void set_deny_write_execute(uint64_t flags) { deny_write_execute_ = flags; }
 
+  // Has the guest set the signal for its parent's death? Until then it may be the recorder's own.
+  bool death_signal_is_guests() const { return death_signal_is_guests_; }
+  void set_death_signal_is_guests(bool yes) { death_signal_is_guests_ = yes; }
+
 private:
   // How a call names a file.
   struct PathUse {
@@ -71,6 +75,7 @@ private:
   bool working_directory_known_ = false;
   bool working_directory_in_proc_ = false;
   uint64_t deny_write_execute_ = 0;
+  bool death_signal_is_guests_ = false;
 };
 
 } // namespace rdb::guest

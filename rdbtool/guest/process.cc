@@ -55,6 +55,7 @@ Process::Process(const ProcessOptions& options, Outside& outside)
     for (size_t i = 0; i < std::size(GuestLimits::kKept); ++i)
       limits_.restore(GuestLimits::kKept[i], inherited.limits[i]);
     hidden_host_.set_deny_write_execute(inherited.deny_write_execute);
+    hidden_host_.set_death_signal_is_guests(inherited.death_signal_is_guests);
     for (const auto& filter : inherited.filters)
       seccomp_.add(filter);
   }

@@ -36,6 +36,7 @@ struct Inherited {
   uint64_t mask = 0; // blocked signals
   std::array<rlimit, std::size(GuestLimits::kKept)> limits = {};
   uint64_t deny_write_execute = 0;
+  bool death_signal_is_guests = false;
   std::vector<std::vector<sock_filter>> filters;
 };
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Servers under load, live and recorded: they answer as they should, end as they are told, and their recordings replay.
-nginx without its master process, and redis-server with its background threads."""
+nginx without its master process, redis-server with its background threads, and PostgreSQL with its many processes, which
+share memory by mmap and a System V segment."""
+import glob
 import os
 import signal
 import socket
@@ -95,6 +97,39 @@ class Servers(harness.TestCase):
         self.run_program(["/usr/bin/redis-cli", *at, "flushall", "async"], status=0)
         self.run_program(["/usr/bin/redis-cli", *at, "shutdown", "nosave"], status=0)
         self.ends()
+
+    def test_postgres(self):
+        found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))
+        if not found:
+            self.skipTest("postgresql is not installed: scripts/deps --full")
+        bin_folder = os.path.dirname(found[-1])
+        words = []
+        if os.getuid() == 0:  # it refuses to run as root
+            words = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+            os.chown(self.tmp, 65534, 65534)
+        recorder = [*words, harness.rdb(), "record", "-q", "--checksum", "-o"]
+        self.run_program([*recorder, "made", f"{bin_folder}/initdb", "-D", "data", "-N", "--no-locale", "-U", "tester"], status=0)
+        server = [f"{bin_folder}/postgres", "-D", "data", "-k", self.tmp, "-c", "listen_addresses=", "-c", "fsync=off"]
+        # Without room in the first segment its processes map files, each by itself.
+        server += ["-c", "min_dynamic_shared_memory=16MB", "-c", "shared_buffers=4MB"]
+        at = [f"{bin_folder}/psql", "-X", "-h", self.tmp, "-U", "tester", "-d", "postgres", "-At", "-c"]
+        self.server = subprocess.Popen([*recorder, "served", *server], cwd=self.tmp, env=self.environment(),
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        while self.run_program([f"{bin_folder}/pg_isready", "-h", self.tmp]).status != 0:
+            self.assertIsNone(self.server.poll())
+        for statement in ("create table t(a int primary key, b text)",
+                          "insert into t select i, repeat('x', i % 50) from generate_series(1, 3000) i",
+                          "update t set b = b || 'y' where a % 3 = 0", "vacuum analyze t"):
+            self.run_program([*at, statement], status=0)
+        clients = [subprocess.Popen([*at, f"update t set b = 'client' where a = {i}"], env=self.environment(),
+                                    stdout=subprocess.DEVNULL) for i in range(1, 4)]
+        self.assertEqual([client.wait() for client in clients], [0, 0, 0])
+        self.assertEqual(self.run_program([*at, "select count(*), sum(length(b)) from t"], status=0).out, "3000|74511\n")
+        with open(self.path("data/postmaster.pid"), encoding="ascii") as file:
+            os.kill(int(file.readline()), signal.SIGINT)
+        self.ends()
+        for trace in ("made", "served"):
+            self.assertGreater(len(self.replay_processes(self.path(trace), "-q", "--no-module")), 8)
 
     def check(self, program, serve):
         if not os.path.exists(program):

@@ -7,7 +7,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
-CLASSES = ["events", "faults", "files", "ipc", "signals", "sockets", "terminal"]
+CLASSES = ["events", "faults", "files", "ipc", "signals", "sockets", "terminal", "threads"]
 
 
 class SystemCalls(harness.TestCase):
@@ -16,9 +16,12 @@ class SystemCalls(harness.TestCase):
         native = self.run_program([harness.target(name)], status=0)
         recorded = self.check([harness.target(name), "all"], *options)
         self.assertEqual(recorded.status, 0, f"\n{recorded}")
-        lines = iter(recorded.out.splitlines())
-        for fact in native.out.splitlines():
-            self.assertIn(fact, lines)  # in this order
+        self.assert_in_order(native.out.splitlines(), recorded.out.splitlines())
+
+    def assert_in_order(self, facts, lines):
+        rest = iter(lines)
+        for fact in facts:
+            self.assertIn(fact, rest)
 
     def check(self, argv, *options):
         recorded = self.rdb("record", "--checksum", *options, "-o", self.path("trace"), "--", *argv)
@@ -27,6 +30,15 @@ class SystemCalls(harness.TestCase):
         self.assertEqual(replayed.out, recorded.out, f"\n{replayed}")
         self.assertEqual(replayed.status, recorded.status, f"\n{replayed}")
         return recorded
+
+    def test_process(self):
+        native = self.run_program([harness.target("sys_process")], status=0)
+        recorded = self.rdb("record", "--checksum", "-o", "trace", harness.target("sys_process"), "all", status=0)
+        self.assert_in_order(native.out.splitlines(), recorded.out.splitlines())
+        # What its children wrote is theirs.
+        parts = [result.out.splitlines() for _, result in self.replay_processes("trace")]
+        self.assert_in_order(parts[0], recorded.out.splitlines())
+        self.assertEqual(sorted(sum(parts, [])), sorted(recorded.out.splitlines()))
 
     def test_a_file_changed_while_it_is_mapped(self):
         recorded = self.check([harness.target("rec_mapped_files")])

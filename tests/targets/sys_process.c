@@ -92,6 +92,9 @@ static void control(void) {
   int value = -1;
   said[0] = outcome(prctl(PR_GET_PDEATHSIG, &value));
   fact("pdeathsig %s %d", said[0], value);
+  said[0] = outcome(prctl(PR_SET_PDEATHSIG, SIGUSR1));
+  said[1] = outcome(prctl(PR_GET_PDEATHSIG, &value));
+  fact("pdeathsig %s %s %d", said[0], said[1], value);
   fact("subreaper %s", outcome(prctl(PR_SET_CHILD_SUBREAPER, 1)));
   said[0] = outcome(prctl(PR_GET_CHILD_SUBREAPER, &value));
   fact("get subreaper %s %d", said[0], value);
