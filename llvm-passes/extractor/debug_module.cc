@@ -84,6 +84,7 @@ public:
       make_slot(*global);
     erase_unused();
     keep_overwritten_memory(module_);
+    guard_assembly(module_);
     redirect_guest_calls(module_);
   }
 

@@ -9,7 +9,8 @@ class Module;
 namespace rdb::extractor {
 
 // Makes every call through a pointer look where it goes, and hand calls into the program to rdb: the
-// program's code cannot be executed in place.
+// program's code cannot be executed in place. Calls of other code go there, too, if they are given a pointer
+// to the program's memory through which it may write.
 void redirect_guest_calls(llvm::Module& module);
 
 } // namespace rdb::extractor

@@ -32,6 +32,13 @@ constexpr std::array<std::string_view, 13> kPrinters = {"printf", "fprintf", "dp
 
 constexpr std::array<std::string_view, 5> kOwnMemory = {"abs", "labs", "malloc", "calloc", "free"};
 
+// Functions of the module in front of libc's, besides the printers.
+constexpr std::array<std::string_view, 36> kKeepers = {
+    "memcpy",    "memmove", "mempcpy", "memccpy", "memset", "bzero",   "bcopy",   "wmemcpy",  "wmemset",
+    "strcpy",    "stpcpy",  "strncpy", "stpncpy", "strcat", "strncat", "strtok",  "strtok_r", "strsep",
+    "qsort",     "read",    "pread",   "readv",   "fread",  "fgets",   "vprintf", "vfprintf", "vsprintf",
+    "vsnprintf", "fputc",   "putc",    "fflush",  "fclose", "realloc", "strdup",  "strndup",  "getenv"};
+
 template <typename Names>
 bool is_one_of(const Names& names, StringRef name) {
   return std::ranges::find(names, std::string_view(name)) != std::end(names);
@@ -56,6 +63,12 @@ bool reads_bytes(StringRef name) {
 
 bool leaves_memory_alone(StringRef name) {
   return begins_with_one_of(kAllocation, name) || is_one_of(kReaders, name) || is_one_of(kOwnMemory, name);
+}
+
+bool keeps_what_it_writes(StringRef name) {
+  if (name.starts_with("__") && name.ends_with("_chk")) name = name.drop_front(2).drop_back(4);
+  return leaves_memory_alone(name) || name.starts_with("__rdb_") || is_one_of(kPrinters, name) ||
+         is_one_of(kKeepers, name);
 }
 
 } // namespace rdb::extractor

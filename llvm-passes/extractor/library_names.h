@@ -17,4 +17,8 @@ bool reads_bytes(llvm::StringRef name);
 // another, or does without, when it likes.
 bool leaves_memory_alone(llvm::StringRef name);
 
+// It writes nothing through the pointers that it is given, or what it writes to the program's memory is kept
+// before (runtime-libs/module/).
+bool keeps_what_it_writes(llvm::StringRef name);
+
 } // namespace rdb::extractor

@@ -2,10 +2,11 @@
 #include "llvm-passes/extractor/undone_writes.h"
 
 #include "llvm-passes/extractor/guest_addresses.h"
+#include "llvm-passes/extractor/library_functions.h"
 #include "llvm-passes/link/slot_names.h"
 
-#include <llvm/Analysis/ValueTracking.h>
-#include <llvm/Demangle/Demangle.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -13,12 +14,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
-#include <algorithm>
-#include <array>
-#include <cstdlib>
-#include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 using namespace llvm;
@@ -31,12 +27,6 @@ struct Write {
   Value* address;
   Value* size; // in bytes
 };
-
-// The module's own, for sure: its variables on the stack and its globals.
-bool is_own_memory(const Value* address) {
-  const Value* object = getUnderlyingObject(address);
-  return isa<AllocaInst>(object) || isa<GlobalVariable>(object);
-}
 
 std::vector<Write> writes_of(Function& function) {
   const DataLayout& layout = function.getParent()->getDataLayout();
@@ -62,96 +52,6 @@ std::vector<Write> writes_of(Function& function) {
   return result;
 }
 
-// Functions of the C++ library that may change what they are given by pointer, and do not.
-constexpr std::array<std::string_view, 12> kReaders = {"begin",
-                                                       "end",
-                                                       "rbegin",
-                                                       "rend",
-                                                       "data",
-                                                       "front",
-                                                       "back",
-                                                       "at",
-                                                       "operator[]",
-                                                       "c_str",
-                                                       "_Rb_tree_increment",
-                                                       "_Rb_tree_decrement"};
-
-// Functions that are const and change their object nevertheless.
-constexpr std::array<std::string_view, 2> kConstWriters = {"_M_next_bkt", "_M_need_rehash"};
-
-// Of std::string's own functions some make its parts while there is no string yet.
-bool changes_made_string(std::string_view base) {
-  constexpr std::array<std::string_view, 6> kChanges = {"_M_append", "_M_replace", "_M_replace_aux",
-                                                        "_M_mutate", "_M_erase",   "_M_assign"};
-  return !(base.starts_with("_M_") || base.starts_with("_S_")) || std::ranges::count(kChanges, base) != 0;
-}
-
-// The parameters in "(char const*, std::allocator<char>&)".
-std::vector<StringRef> split_parameters(StringRef text) {
-  std::vector<StringRef> result;
-  text.consume_front("(");
-  text.consume_back(")");
-  int depth = 0;
-  size_t begin = 0;
-  for (size_t i = 0; i <= text.size(); ++i) {
-    char c = i < text.size() ? text[i] : ',';
-    if (c == '<' || c == '(' || c == '[' || c == '{') ++depth;
-    if (c == '>' || c == ')' || c == ']' || c == '}') --depth;
-    if (c != ',' || (depth > 0 && i < text.size())) continue;
-    if (StringRef one = text.slice(begin, i).trim(); !one.empty() && one != "void") result.push_back(one);
-    begin = i + 1;
-  }
-  return result;
-}
-
-bool may_be_written_through(StringRef parameter) {
-  if (!parameter.consume_back("&&") && !parameter.consume_back("&") && !parameter.consume_back("*"))
-    return false;
-  return !parameter.rtrim().ends_with("const");
-}
-
-// What the name of a function of the C++ library tells.
-struct LibraryFunction {
-  std::vector<unsigned> written; // arguments that are pointers which it may write through
-  bool changes_string = false;   // a member of std::string that changes it
-};
-
-LibraryFunction describe(const Function& function) {
-  StringRef name = function.getName();
-  constexpr std::array<std::string_view, 8> kLibrary = {"_ZNSt", "_ZNKSt", "_ZSt",          "_ZNSo",
-                                                        "_ZNSi", "_ZNSs",  "_ZN9__gnu_cxx", "_ZNSd"};
-  if (std::ranges::none_of(kLibrary, [&](std::string_view prefix) { return name.starts_with(prefix); }))
-    return {};
-  std::string mangled = name.str(); // the demangler points into it
-  ItaniumPartialDemangler demangler;
-  if (demangler.partialDemangle(mangled.c_str()) || !demangler.isFunction()) return {};
-  auto text = [](char* made) {
-    std::string result = made ? made : "";
-    std::free(made);
-    return result;
-  };
-  std::string base = text(demangler.getFunctionBaseName(nullptr, nullptr));
-  if (std::ranges::count(kReaders, base) != 0) return {};
-  std::string words = text(demangler.getFunctionParameters(nullptr, nullptr));
-  std::vector<StringRef> parameters = split_parameters(words);
-  unsigned first = function.arg_size() > 0 && function.hasParamAttribute(0, Attribute::StructRet) ? 1 : 0;
-  bool is_member = function.arg_size() == first + parameters.size() + 1;
-  // Else a parameter is passed in several parts, and which is which is not known.
-  bool all_known = is_member || function.arg_size() == first + parameters.size();
-  LibraryFunction result;
-  if (is_member && (!demangler.hasFunctionQualifiers() || std::ranges::count(kConstWriters, base) != 0))
-    result.written.push_back(first);
-  for (size_t i = 0; all_known && i < parameters.size(); ++i)
-    if (may_be_written_through(parameters[i]))
-      result.written.push_back(first + static_cast<unsigned>(i) + (is_member ? 1 : 0));
-  std::erase_if(result.written,
-                [&](unsigned i) { return !function.getFunctionType()->getParamType(i)->isPointerTy(); });
-  result.changes_string = name.starts_with("_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE") &&
-                          is_member && first == 0 && !demangler.isCtorOrDtor() && !result.written.empty() &&
-                          result.written.front() == 0 && changes_made_string(base);
-  return result;
-}
-
 // One of runtime-libs/module/memory.c, with an address and perhaps a size.
 Function* support_function(Module& module, StringRef name, unsigned arguments) {
   LLVMContext& context = module.getContext();
@@ -171,6 +71,49 @@ GlobalVariable& program_slot(Module& module, StringRef function) {
                                   GlobalValue::ExternalLinkage, nullptr, name);
   slot->setVisibility(GlobalValue::HiddenVisibility);
   return *slot;
+}
+
+// Calls the program's function instead if it is an object of the program's that may change.
+void lend(CallBase& call, Function& function, const LibraryFunction& known) {
+  IRBuilder<> builder(&call);
+  if (known.changes_string)
+    builder.CreateCall(support_function(*function.getParent(), "__rdb_keep_text", 1),
+                       {call.getArgOperand(0)});
+  Value* is_programs = builder.getFalse();
+  for (unsigned i : known.changed)
+    if (!isa<AllocaInst>(getUnderlyingObject(call.getArgOperand(i))))
+      is_programs = builder.CreateOr(is_programs, is_guest_address(builder, call.getArgOperand(i)));
+  if (is_programs == builder.getFalse()) return;
+  GlobalVariable& slot = program_slot(*function.getParent(), function.getName());
+  Value* lent = builder.CreateLoad(slot.getValueType(), &slot);
+  for (Attribute::AttrKind kind : {Attribute::NoReturn, Attribute::NoUnwind})
+    if (function.hasFnAttribute(kind)) call.addFnAttr(kind);
+  call.setCalledOperand(builder.CreateSelect(is_programs, lent, &function));
+}
+
+// For redirect_guest_calls(), which does not see the function any more.
+void note_read_arguments(CallBase& call, const LibraryFunction& known) {
+  Attribute reads = Attribute::get(call.getContext(), kOnlyReads);
+  for (unsigned i = 0; i < call.arg_size(); ++i)
+    if (i < known.only_reads.size() ? known.only_reads[i] : known.others_only_read)
+      call.addParamAttr(i, reads);
+}
+
+void guard_sharers(CallBase& call) {
+  Function* guard = support_function(*call.getModule(), "__rdb_guard_shared", 1);
+  for (Value* argument : call.args())
+    if (argument->getType()->isPointerTy()) IRBuilder<>(&call).CreateCall(guard, {argument});
+}
+
+// Text of the assembler can store to any memory that it has an address of.
+bool may_write_memory(const CallBase& call) {
+  const auto& text = *cast<InlineAsm>(call.getCalledOperand());
+  if (StringRef(text.getAsmString()).trim().empty()) return false;
+  if (text.getConstraintString().contains("~{memory}")) return true;
+  return any_of(call.args(), [](const Use& argument) {
+    Type* type = argument->getType();
+    return type->isPointerTy() || (type->isIntegerTy() && type->getIntegerBitWidth() >= 64);
+  });
 }
 
 } // namespace
@@ -193,29 +136,31 @@ void keep_overwritten_memory(Module& module) {
     }
 }
 
+void guard_assembly(Module& module) {
+  std::vector<CallBase*> found;
+  for (Function& function : module)
+    for (Instruction& instruction : instructions(function))
+      if (auto* call = dyn_cast<CallBase>(&instruction);
+          call && call->isInlineAsm() && may_write_memory(*call))
+        found.push_back(call);
+  for (CallBase* call : found)
+    IRBuilder<>(call).CreateCall(support_function(module, "__rdb_guard", 0));
+}
+
 void lend_program_functions(Module& module) {
+  TargetLibraryInfoImpl names(Triple(module.getTargetTriple()));
+  TargetLibraryInfo library(names);
   std::vector<Function*> declared;
   for (Function& function : module)
     if (function.isDeclaration() && !function.isIntrinsic()) declared.push_back(&function);
   for (Function* function : declared) {
-    LibraryFunction known = describe(*function);
-    if (known.written.empty()) continue;
+    LibraryFunction known = describe(*function, library);
     for (Use& use : make_early_inc_range(function->uses())) {
       auto* call = dyn_cast<CallBase>(use.getUser());
       if (!call || !call->isCallee(&use)) continue;
-      IRBuilder<> builder(call);
-      if (known.changes_string)
-        builder.CreateCall(support_function(module, "__rdb_keep_text", 1), {call->getArgOperand(0)});
-      Value* is_programs = builder.getFalse();
-      for (unsigned i : known.written)
-        if (!isa<AllocaInst>(getUnderlyingObject(call->getArgOperand(i))))
-          is_programs = builder.CreateOr(is_programs, is_guest_address(builder, call->getArgOperand(i)));
-      if (is_programs == builder.getFalse()) continue;
-      GlobalVariable& slot = program_slot(module, function->getName());
-      Value* lent = builder.CreateLoad(slot.getValueType(), &slot);
-      for (Attribute::AttrKind kind : {Attribute::NoReturn, Attribute::NoUnwind})
-        if (function->hasFnAttribute(kind)) call->addFnAttr(kind);
-      call->setCalledOperand(builder.CreateSelect(is_programs, lent, function));
+      note_read_arguments(*call, known);
+      if (known.counts_sharers) guard_sharers(*call);
+      if (!known.changed.empty()) lend(*call, *function, known);
     }
   }
 }

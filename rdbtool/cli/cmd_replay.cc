@@ -268,8 +268,8 @@ Action setup_replay(CLI::App& app) {
                  "Show every write to a variable (NAME, file.c:NAME) or to ADDRESS[,SIZE]")
       ->allow_extra_args(false);
   app.add_flag("--protect", options->protect,
-               "Say when debug code writes to the program's memory, and whether that was undone (slow); "
-               "--protect=undo takes all of it back, --protect=fatal ends the replay");
+               "Say when debug code writes to the program's memory, which is undone (slow); "
+               "--protect=fatal ends the replay there");
   app.add_option("--region-timeout", options->runner.timeout,
                  "Seconds after which a region that does not end is given up (10; 0: never)")
       ->check(check_not_negative);

@@ -4,6 +4,7 @@
 #include "descriptors/compare_programs.h"
 #include "descriptors/identity.h"
 #include "rdbtool/base/error.h"
+#include "rdbtool/debug/plain_code.h"
 #include "rdbtool/debug/refusal.h"
 #include "runtime-libs/module/module_host.h"
 
@@ -59,6 +60,7 @@ void Bundle::unload() {
   for (size_t i = 0; i < descriptors_.symbols.size(); ++i)
     if (descriptors_.symbols[i].name == "__dso_handle" && slot(i) != nullptr) __cxa_finalize(slot(i));
   dlclose(handle);
+  remove_module(code_);
 }
 
 std::string Bundle::mismatch(const ProgramFile& file) const {
@@ -89,6 +91,15 @@ std::string Bundle::mismatch(const ProgramFile& file) const {
 void Bundle::start(const rdb_module_host** host, void** slots) {
   *host = module_host();
   slots_ = slots;
+  bind_program();
+}
+
+void Bundle::move(uint64_t bias) {
+  bias_ = bias;
+  bind_program();
+}
+
+void Bundle::bind_program() const {
   for (size_t i = 0; i < descriptors_.symbols.size(); ++i) {
     const descriptors::Symbol& s = descriptors_.symbols[i];
     if (s.owner == descriptors::Owner::kProgram && !s.thread_local_)
@@ -114,6 +125,8 @@ void Bundle::load(uint64_t bias) {
   g_loading = nullptr;
   if (handle_ == nullptr) user_error("cannot load {}: {}", name, dlerror());
   needs_libc_ = dlsym(handle_, "__rdb_module_needs_libc");
+  code_ = code_around(needs_libc_);
+  add_module(code_);
   functions_ = symbol<DebugFunction*>(handle_, "__rdb_module_functions", name);
   start(symbol<const rdb_module_host**>(handle_, "__rdb_module_host", name),
         symbol<void**>(handle_, "__rdb_module_slots", name));

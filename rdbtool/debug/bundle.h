@@ -5,6 +5,8 @@
 #include "descriptors/descriptor.h"
 #include "rdbtool/debug/program_file.h"
 
+#include <cstdint>
+#include <span>
 #include <string>
 
 struct rdb_module_host;
@@ -36,6 +38,8 @@ public:
   // Loads the module; its static constructors run. `bias` is what was added to the program's addresses.
   void load(uint64_t bias);
   bool loaded() const { return handle_ != nullptr; }
+  // The program is somewhere else by now.
+  void move(uint64_t bias);
   // Its static destructors run. Nothing of it may be used any more.
   void unload();
   uint64_t bias() const { return bias_; }
@@ -53,6 +57,8 @@ public:
   void start(const rdb_module_host** host, void** slots);
 
 private:
+  void bind_program() const;
+
   std::string path_;
   descriptors::Descriptors descriptors_;
   bool found_by_itself_ = false;
@@ -61,6 +67,7 @@ private:
   DebugFunction* functions_ = nullptr;
   void** slots_ = nullptr;
   const void* needs_libc_ = nullptr;
+  std::span<const uint8_t> code_;
 };
 
 } // namespace rdb::debug

@@ -3,6 +3,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/debug/refusal.h"
+#include "rdbtool/debug/watched_call.h"
 #include "rdbtool/guest/space_view.h"
 #include "rdbtool/guest/syscalls/describe.h"
 
@@ -21,8 +22,6 @@
 extern "C" {
 void rdb_nested_stub();
 void rdb_nested_call(rdb::debug::CallFrame* frame, uint64_t target);
-// Calls a host function with a guest's argument registers; the results go back into the frame.
-void rdb_call_host(rdb::debug::CallFrame* frame, uint64_t function);
 __attribute__((visibility("hidden"))) bool rdb_has_avx = false;
 }
 
@@ -81,70 +80,6 @@ rdb_nested_stub:
     pop %rbp
     ret
     .size rdb_nested_stub, .-rdb_nested_stub
-
-    .globl rdb_call_host
-    .type rdb_call_host, @function
-rdb_call_host:
-    .cfi_startproc
-    push %rbp
-    .cfi_def_cfa_offset 16
-    .cfi_offset %rbp, -16
-    mov %rsp, %rbp
-    .cfi_def_cfa_register %rbp
-    push %rbx
-    .cfi_offset %rbx, -24
-    sub $8, %rsp
-    mov %rdi, %rbx
-    mov %rsi, %r11
-    mov 360(%rbx), %rcx
-    sub %rcx, %rsp
-    mov 352(%rbx), %rsi
-    mov %rsp, %rdi
-    rep movsb
-    mov 8(%rbx), %rsi
-    mov 16(%rbx), %rdx
-    mov 24(%rbx), %rcx
-    mov 32(%rbx), %r8
-    mov 40(%rbx), %r9
-    mov 48(%rbx), %rax
-    cmpb $0, 72(%rbx)
-    je 1f
-    vmovups 96(%rbx), %ymm0
-    vmovups 128(%rbx), %ymm1
-    vmovups 160(%rbx), %ymm2
-    vmovups 192(%rbx), %ymm3
-    vmovups 224(%rbx), %ymm4
-    vmovups 256(%rbx), %ymm5
-    vmovups 288(%rbx), %ymm6
-    vmovups 320(%rbx), %ymm7
-    jmp 2f
-1:
-    movups 96(%rbx), %xmm0
-    movups 128(%rbx), %xmm1
-    movups 160(%rbx), %xmm2
-    movups 192(%rbx), %xmm3
-    movups 224(%rbx), %xmm4
-    movups 256(%rbx), %xmm5
-    movups 288(%rbx), %xmm6
-    movups 320(%rbx), %xmm7
-2:  mov 0(%rbx), %rdi
-    call *%r11
-    mov %rax, 56(%rbx)
-    mov %rdx, 64(%rbx)
-    cmpb $0, rdb_has_avx(%rip)
-    je 3f
-    vmovups %ymm0, 96(%rbx)
-    vmovups %ymm1, 128(%rbx)
-    jmp 4f
-3:  movups %xmm0, 96(%rbx)
-    movups %xmm1, 128(%rbx)
-4:  mov -8(%rbp), %rbx
-    mov %rbp, %rsp
-    pop %rbp
-    .cfi_def_cfa %rsp, 8
-    ret
-    .cfi_endproc
-    .size rdb_call_host, .-rdb_call_host
 )");
 
 namespace rdb::debug {
@@ -158,9 +93,6 @@ static_assert(offsetof(CallFrame, result) == 56 && offsetof(CallFrame, is_wide) 
               offsetof(CallFrame, stack_size) == 360);
 
 constexpr uint64_t kStackSize = 8u << 20;
-// Arguments beyond the registers are somewhere in the debug code's part of the stack, of which at most this
-// much is copied.
-constexpr uint64_t kMostArguments = 1u << 16;
 // Where a nested call returns to: no code is ever there.
 constexpr uint64_t kReturnAddress = guest::kLowEnd - 0x10;
 // The second engine's memory, above the guest's low range and around the table of the first.
@@ -200,15 +132,15 @@ void* nested_call_stub() {
 }
 
 void run_nested_call(CallFrame* frame, uint64_t target) {
-  if (NestedCalls::current_ == nullptr)
+  if (NestedCalls::current_ == nullptr || !can_escape())
     give_up("a function of the program was called before the program runs");
   if (target == 0)
     give_up("debug code called a function that the program does not have, or an indirect one (ifunc)");
   NestedCalls::current_->run(*frame, target);
 }
 
-NestedCalls::NestedCalls(replay::Replayer& replayer)
-    : replayer_(replayer), engine_(replayer.space(), engine_options()), heap_(engine_) {
+NestedCalls::NestedCalls(replay::Replayer& replayer, WriteGuard& guard)
+    : replayer_(replayer), engine_(replayer.space(), engine_options()), guard_(guard), heap_(engine_) {
   rdb_has_avx = engine::cpu().avx;
   // Memory of the host: the guest's own state is not changed by it, and what is written there is not undone.
   stack_ = reinterpret_cast<uint64_t>(reserve(kStackSize));
@@ -246,7 +178,8 @@ bool NestedCalls::interrupt(void* context) {
 void NestedCalls::begin_use() {
   used_ = true;
   running_ = false;
-  last_kept_ = SIZE_MAX;
+  watched_ = 0;
+  guard_.begin();
   output_.begin();
   heap_.begin();
   stack_top_ = stack_ + kStackSize;
@@ -257,11 +190,11 @@ void NestedCalls::begin_use() {
   engine_.state().mxcsr_guest = replayer_.translator().state().mxcsr_guest;
 }
 
-void NestedCalls::undo_to(size_t mark) {
-  if (!used_) return;
-  engine::StoreLogEntry* const begin = log_.data() + mark;
+void NestedCalls::undo() {
+  guard_.unprotect();
+  output_.show_waiting();
   bool has_code_pages = replayer_.space().has_code_pages();
-  for (engine::StoreLogEntry* entry = engine_.store_log_end() - undone_; entry-- > begin; ++undone_) {
+  for (engine::StoreLogEntry* entry = engine_.store_log_end(); entry-- > log_.data();) {
     // The debug code's own memory, and the stack of nested calls.
     if (entry->address >= guest::kHighEnd) continue;
     // Not there any more soon, and perhaps read-only.
@@ -271,11 +204,6 @@ void NestedCalls::undo_to(size_t mark) {
     else
       std::memcpy(reinterpret_cast<void*>(entry->address), &entry->old, entry->size);
   }
-}
-
-void NestedCalls::undo() {
-  output_.show_waiting();
-  undo_to(0);
   for (auto [begin, size] : mapped_)
     replayer_.space().munmap(begin, size);
   mapped_.clear();
@@ -284,7 +212,6 @@ void NestedCalls::undo() {
   engine_.set_store_log(log_);
   used_ = false;
   running_ = false;
-  undone_ = 0;
 }
 
 void NestedCalls::read_vectors(CallFrame& frame, size_t count) const {
@@ -304,7 +231,7 @@ void NestedCalls::write_vectors(const CallFrame& frame, size_t count) {
 void NestedCalls::run(CallFrame& frame, uint64_t function) {
   engine::Registers& regs = engine_.registers();
   if (!used_) begin_use();
-  if (guard_ != nullptr) guard_->pause();
+  guard_.unprotect();
   const engine::Registers saved = regs;
   const uint64_t saved_top = stack_top_;
   for (int i = 0; i < 6; ++i)
@@ -360,14 +287,13 @@ void NestedCalls::run(CallFrame& frame, uint64_t function) {
                             stop.fault.signal, regs.rip, stop.fault.info.si_addr));
     }
   }
-  last_kept_ = SIZE_MAX;
   output_.show_waiting();
   frame.result[0] = regs.gpr[RAX];
   frame.result[1] = regs.gpr[engine::RDX];
   read_vectors(frame, 2);
   stack_top_ = saved_top;
   regs = saved;
-  if (guard_ != nullptr) guard_->resume();
+  if (watched_ > 0 || guard_.reports()) guard_.protect();
 }
 
 // Did the guest jump to code of the host?
@@ -399,16 +325,16 @@ void NestedCalls::call_out() {
   const uint64_t saved_top = stack_top_;
   stack_top_ = (regs.gpr[RSP] - 256) & ~15ull; // nested calls of the callback go below
   output_.show_waiting();
-  if (guard_ != nullptr) guard_->resume();
+  if (guard_.reports()) guard_.protect();
   std::string thrown;
   try {
-    rdb_call_host(&frame, function);
+    call_watched(frame, function);
   } catch (...) {
     thrown = describe_exception("an exception left a callback of debug code");
   }
   // The program's frames around it cannot be unwound.
   if (!thrown.empty()) give_up(thrown);
-  if (guard_ != nullptr) guard_->pause();
+  guard_.unprotect();
   stack_top_ = saved_top;
   regs = saved;
   regs.gpr[RAX] = frame.result[0];
@@ -453,10 +379,10 @@ void NestedCalls::keep(uint64_t address, uint64_t size) {
 }
 
 void NestedCalls::keep_for_debug_code(const void* address, unsigned long size) {
-  if (current_ == nullptr) give_up("debug code wrote to the program's memory before the program runs");
+  if (current_ == nullptr || !can_escape())
+    give_up("debug code wrote to the program's memory before the program runs");
   auto at = reinterpret_cast<uint64_t>(address);
   if (!current_->used_) current_->begin_use();
-  current_->last_kept_ = current_->mark();
   const uint64_t end = at + std::min<uint64_t>(size, guest::kHighEnd - at);
   while (at < end) {
     const guest::Mapping* mapping = current_->replayer_.space().find(at);
@@ -465,6 +391,86 @@ void NestedCalls::keep_for_debug_code(const void* address, unsigned long size) {
     uint64_t until = std::min(end, mapping->end);
     current_->keep(at, until - at);
     at = until;
+  }
+}
+
+void NestedCalls::guard() {
+  if (!used_) begin_use();
+  guard_.protect();
+}
+
+void NestedCalls::guard_for_debug_code() {
+  if (current_ != nullptr && can_escape()) current_->guard();
+}
+
+// Lets the pages be written to that are withheld.
+void NestedCalls::open(uint64_t begin, uint64_t end) {
+  for (uint64_t page = guest::page_down(begin); page < end; page += guest::kPage) {
+    if (!guard_.is_withheld(page)) continue;
+    keep(page, guest::kPage);
+    guard_.open(page);
+  }
+}
+
+bool NestedCalls::notice_write(uint64_t address, void* context) {
+  if (!guard_.is_withheld(guest::page_down(address))) return false;
+  guard_.note(address, context);
+  open(address, address + 1);
+  return true;
+}
+
+void NestedCalls::fill_for_debug_code(const void* address, unsigned long size) {
+  keep_for_debug_code(address, size);
+  if (!current_->guard_.is_read_only()) return;
+  auto begin = reinterpret_cast<uint64_t>(address);
+  ucontext_t here;
+  getcontext(&here);
+  current_->guard_.note(begin, &here);
+  current_->open(begin, begin + std::min<uint64_t>(size, guest::kHighEnd - begin));
+}
+
+bool NestedCalls::begin_watch(const CallFrame& frame) {
+  constexpr size_t kMostWords = 12;
+  constexpr uint64_t kMostFilled = 64u << 20;
+  std::vector<uint64_t> pointers, numbers;
+  auto sort = [&](uint64_t value) {
+    const guest::Mapping* mapping = value < guest::kHighEnd ? replayer_.space().find(value) : nullptr;
+    if (mapping == nullptr)
+      numbers.push_back(value);
+    else if (mapping->protection & PROT_WRITE)
+      pointers.push_back(value);
+  };
+  std::for_each(std::begin(frame.integer), std::end(frame.integer), sort);
+  std::for_each_n(frame.stack_arguments, std::min<size_t>(frame.stack_size / sizeof(uint64_t), kMostWords),
+                  sort);
+  if (pointers.empty()) return false;
+  guard();
+  ++watched_;
+  // The kernel cannot write to what is withheld, and who asks it to says how much in another argument, as a
+  // rule.
+  for (uint64_t begin : pointers) {
+    uint64_t room = replayer_.space().find(begin)->end - begin;
+    uint64_t size = guest::kPage;
+    for (uint64_t number : numbers)
+      if (number <= std::min(room, kMostFilled)) size = std::max(size, number);
+    size = std::min(size, room);
+    if (guard_.reports()) {
+      const auto* bytes = reinterpret_cast<const std::byte*>(begin);
+      found_.emplace_back(begin, std::vector<std::byte>(bytes, bytes + size));
+    }
+    open(begin, begin + size);
+  }
+  return true;
+}
+
+void NestedCalls::end_watch() {
+  --watched_;
+  for (const auto& [begin, bytes] : std::exchange(found_, {})) {
+    auto changed = std::mismatch(bytes.begin(), bytes.end(), reinterpret_cast<const std::byte*>(begin)).first;
+    if (changed == bytes.end()) continue;
+    ucontext_t here;
+    getcontext(&here);
+    guard_.note(begin + static_cast<uint64_t>(changed - bytes.begin()), &here);
   }
 }
 

@@ -11,7 +11,7 @@
 #include "rdbtool/debug/write_guard.h"
 #include "rdbtool/replay/replayer.h"
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -31,10 +31,13 @@ struct CallFrame {
 
 // Where calls to guest addresses go, with the address in r11.
 void* nested_call_stub();
+// Arguments beyond the registers are somewhere in the caller's part of the stack, of which at most this much
+// is copied.
+inline constexpr uint64_t kMostArguments = 1u << 16;
 
 class NestedCalls {
 public:
-  explicit NestedCalls(replay::Replayer& replayer);
+  NestedCalls(replay::Replayer& replayer, WriteGuard& guard);
   ~NestedCalls();
   NestedCalls(const NestedCalls&) = delete;
   NestedCalls& operator=(const NestedCalls&) = delete;
@@ -48,25 +51,30 @@ public:
   // True if a guest function runs; it is made to stop soon.
   bool interrupt(void* context);
 
-  // How much guest functions have written since the region began; undoes what came after.
-  size_t mark() const {
-    return used_ ? static_cast<size_t>(engine_.store_log_end() - log_.data()) - undone_ : 0;
-  }
-  void undo_to(size_t mark);
-  // The same before the write that debug code is about to make.
-  size_t mark_before_write() const { return std::min(mark(), last_kept_); }
-
   // Debug code is about to write there itself: that is undone, too.
   static void keep_for_debug_code(const void* address, unsigned long size);
+  // The kernel is, for debug code.
+  static void fill_for_debug_code(const void* address, unsigned long size);
+  // Something is about to, nobody knows where: whatever it writes is undone.
+  static void guard_for_debug_code();
+  // That came about. False: it is no such write.
+  bool notice_write(uint64_t address, void* context);
+
+  // Around a call of code that is neither the guest's nor the module's. False if it is not given any memory
+  // of the guest that can be written to: then nothing is done.
+  bool begin_watch(const CallFrame& frame);
+  void end_watch();
 
   // Around a region: afterwards the guest's memory is what it was.
-  void begin_region() { current_ = this; }
+  void begin_region() {
+    current_ = this;
+    if (guard_.reports()) guard();
+  }
   void end_region() {
     if (used_) undo();
   }
-
-  // While guest functions run, their memory must be writable.
-  void set_guard(WriteGuard& guard) { guard_ = &guard; }
+  // The one that runs; debug functions do not run concurrently.
+  static NestedCalls* current() { return current_; }
 
 private:
   friend void run_nested_call(CallFrame*, uint64_t);
@@ -81,23 +89,25 @@ private:
   void keep(uint64_t address, uint64_t size);
   bool store(uint64_t address, const void* bytes, size_t size);
   bool is_own(uint64_t address, uint64_t size) const;
+  void guard();
+  void open(uint64_t begin, uint64_t end);
 
-  // The one that runs; debug functions do not run concurrently.
   static inline NestedCalls* current_ = nullptr;
 
   replay::Replayer& replayer_;
   engine::Translator engine_;
-  WriteGuard* guard_ = nullptr;
+  WriteGuard& guard_; // while guest functions run, their memory must be writable
+  int watched_ = 0;   // calls in which it must not
   GuestOutput output_;
   GuestHeap heap_;
-  bool used_ = false;           // by the region that runs
-  bool running_ = false;        // the engine is
-  size_t undone_ = 0;           // entries at the log's end
-  size_t last_kept_ = SIZE_MAX; // the mark before what debug code has announced, if nothing came after it
+  bool used_ = false;    // by the region that runs
+  bool running_ = false; // the engine is
   uint64_t stack_ = 0;
   uint64_t stack_top_ = 0; // where the next nested call begins
   std::span<engine::StoreLogEntry> log_;
   std::vector<std::pair<uint64_t, uint64_t>> mapped_; // by nested calls, to be unmapped
+  // What a watched call found in memory that was opened for it, if writes are to be told.
+  std::vector<std::pair<uint64_t, std::vector<std::byte>>> found_;
 };
 
 } // namespace rdb::debug

@@ -18,30 +18,6 @@ namespace {
 
 constexpr size_t kMostInstructions = 4096;
 
-// The executable segment of a loaded file that holds an address.
-std::span<const uint8_t> segment_of(const void* address) {
-  struct Search {
-    uint64_t address;
-    std::span<const uint8_t> found;
-  } search{reinterpret_cast<uint64_t>(address), {}};
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, size_t, void* argument) {
-        auto& wanted = *static_cast<Search*>(argument);
-        for (int i = 0; i < info->dlpi_phnum; ++i) {
-          const ElfW(Phdr) & header = info->dlpi_phdr[i];
-          uint64_t begin = info->dlpi_addr + header.p_vaddr;
-          if (header.p_type != PT_LOAD || !(header.p_flags & PF_X) || wanted.address < begin ||
-              wanted.address - begin >= header.p_filesz)
-            continue;
-          wanted.found = {reinterpret_cast<const uint8_t*>(begin), header.p_filesz};
-          return 1;
-        }
-        return 0;
-      },
-      &search);
-  return search.found;
-}
-
 bool is_plain_kind(const ZydisDecodedInstruction& instruction) {
   switch (instruction.mnemonic) {
   case ZYDIS_MNEMONIC_LEA:
@@ -293,8 +269,31 @@ private:
 
 } // namespace
 
+std::span<const uint8_t> code_around(const void* address) {
+  struct Search {
+    uint64_t address;
+    std::span<const uint8_t> found;
+  } search{reinterpret_cast<uint64_t>(address), {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* argument) {
+        auto& wanted = *static_cast<Search*>(argument);
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const ElfW(Phdr) & header = info->dlpi_phdr[i];
+          uint64_t begin = info->dlpi_addr + header.p_vaddr;
+          if (header.p_type != PT_LOAD || !(header.p_flags & PF_X) || wanted.address < begin ||
+              wanted.address - begin >= header.p_filesz)
+            continue;
+          wanted.found = {reinterpret_cast<const uint8_t*>(begin), header.p_filesz};
+          return 1;
+        }
+        return 0;
+      },
+      &search);
+  return search.found;
+}
+
 bool is_plain_code(const void* function, const PlainCodeRules& rules) {
-  std::span<const uint8_t> code = segment_of(function);
+  std::span<const uint8_t> code = code_around(function);
   return !code.empty() && Walk(code, rules).all_plain(reinterpret_cast<uint64_t>(function));
 }
 

@@ -6,8 +6,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 namespace rdb::debug {
+
+// The executable segment of a loaded file that holds an address.
+std::span<const uint8_t> code_around(const void* address);
 
 // What has to be known about the module besides its code.
 struct PlainCodeRules {

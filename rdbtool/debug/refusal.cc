@@ -4,13 +4,13 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/debug/event_api.h"
 #include "rdbtool/debug/nested_call.h"
+#include "rdbtool/debug/watched_call.h"
 #include "runtime-libs/module/module_host.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <filesystem>
 #include <set>
@@ -18,11 +18,13 @@
 #include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <vector>
 
 namespace rdb::debug {
 namespace {
 
 Departure g_departure = {};
+std::vector<std::span<const uint8_t>> g_modules;
 std::byte g_stack[256 * 1024];
 
 [[noreturn]] void refuse(const char* what) {
@@ -106,6 +108,9 @@ const rdb_module_host* module_host() {
       return files.contains(file) ? 1 : 0;
     };
     table.is_own_file(0); // now
+    table.watched_call = watched_call_stub();
+    table.guard = &NestedCalls::guard_for_debug_code;
+    table.fill = &NestedCalls::fill_for_debug_code;
     fill_events(table);
     return table;
   }();
@@ -150,13 +155,18 @@ std::string describe_exception(std::string_view words) {
   }
 }
 
+void add_module(std::span<const uint8_t> code) {
+  g_modules.push_back(code);
+}
+
+void remove_module(std::span<const uint8_t> code) {
+  std::erase_if(g_modules, [&](std::span<const uint8_t> known) { return known.data() == code.data(); });
+}
+
 bool in_module(uint64_t address) {
-  Dl_info info;
-  void* base = nullptr;
-  if (dladdr(reinterpret_cast<void*>(address), &info) == 0) return false;
-  base = info.dli_fbase;
-  // The one place that knows a module from a library: its tables.
-  return dladdr(base, &info) != 0 && std::string_view(info.dli_fname).ends_with("/module.so");
+  return std::ranges::any_of(g_modules, [&](std::span<const uint8_t> code) {
+    return address - reinterpret_cast<uint64_t>(code.data()) < code.size();
+  });
 }
 
 } // namespace rdb::debug

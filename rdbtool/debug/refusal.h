@@ -75,7 +75,9 @@ template <class... Arguments>
   give_up({text.data(), text.size()}, context);
 }
 
-// Is this address in the code of a debug module?
+// The code of debug modules, while they are there.
+void add_module(std::span<const uint8_t> code);
+void remove_module(std::span<const uint8_t> code);
 bool in_module(uint64_t address);
 
 // In a handler: these words, and what the exception says.

@@ -124,10 +124,9 @@ RegionRunner::~RegionRunner() = default;
 void RegionRunner::attach(replay::Replayer& replayer) {
   if (replayer_ != nullptr) return;
   replayer_ = &replayer;
-  nested_ = std::make_unique<NestedCalls>(replayer);
   guard_.attach(replayer.space(), options_.protect);
-  if (guard_.on()) nested_->set_guard(guard_);
-  quick_.allowed = !options_.timed && captured_ < 0 && !guard_.on();
+  nested_ = std::make_unique<NestedCalls>(replayer, guard_);
+  quick_.allowed = !options_.timed && captured_ < 0 && !guard_.reports();
   sigprocmask(SIG_SETMASK, nullptr, &mask_);
   guest::set_disposition(SIGABRT, guest::Disposition::received, SA_RESTART);
   start_clock();
@@ -151,14 +150,14 @@ void RegionRunner::run(RegionCount& count, Code code, void* argument, int error)
     X87 x87(replayer_->translator().uses_x87(), has_x87_flag_);
     uint64_t start = options_.timed ? __rdtsc() : 0;
     nested_->begin_region();
-    completed = guard_.on() ? call_guarded(code, argument, error) : call(code, argument, error);
+    completed = call(code, argument, error);
     nested_->end_region();
     if (!completed) X87::clear();
     if (options_.timed) count.ticks += __rdtsc() - start;
   }
   if (!completed) begin_giving_up();
   flush_output();
-  if (!completed || captured_ >= 0 || guard_.on()) report(count, completed);
+  if (!completed || captured_ >= 0 || guard_.reports()) report(count, completed);
   fallback_.leave();
 }
 
@@ -237,21 +236,6 @@ bool RegionRunner::call(Code code, void* argument, int error) {
   return !escape.taken;
 }
 
-// The same while the program's memory is protected.
-bool RegionRunner::call_guarded(Code code, void* argument, int error) {
-  guard_.begin();
-  bool completed = call(code, argument, error);
-  guard_.end();
-  left_changes_ = false;
-  for (auto page = guard_.pages().rbegin(); page != guard_.pages().rend(); ++page) {
-    // What was kept since then goes first.
-    nested_->undo_to(page->mark);
-    left_changes_ |= !page->is_as_before();
-    if (guard_.how() != Protect::report) page->restore();
-  }
-  return completed;
-}
-
 // From here on debug code's libc may be broken, and this process may not live to tell why.
 void RegionRunner::begin_giving_up() {
   fallback_.say_why(departure().reason);
@@ -263,7 +247,7 @@ void RegionRunner::begin_giving_up() {
 void RegionRunner::report(RegionCount& count, bool completed) {
   if (!completed && options_.retry) fmt::print("<{}>\n", departure().reason);
   if (captured_ >= 0) show_output(count);
-  if (guard_.on() && guard_.stray()) report_stray(count);
+  if (guard_.stray()) report_stray(count);
   if (!completed && !options_.retry) give_up_after(count);
   gives_up_ = false;
 }
@@ -271,17 +255,14 @@ void RegionRunner::report(RegionCount& count, bool completed) {
 void RegionRunner::report_stray(const RegionCount& count) {
   const WriteGuard::Stray& stray = *guard_.stray();
   const guest::Mapping* mapping = replayer_->space().find(stray.address);
-  const char* then = guard_.how() == Protect::fatal ? "the replay ends here (--protect=fatal)"
-                     : left_changes_ && guard_.how() == Protect::report
-                         ? "the replay is not the recording any more"
-                         : "it was undone";
+  const char* then =
+      guard_.how() == Protect::fatal ? "the replay ends here (--protect=fatal)" : "it was undone";
   std::fflush(stdout);
   fallback_.mute(false);
   fmt::print(stderr, "rdb: {}: debug code wrote to the program's memory at {:#x}{}{}; {}\n{}", count.place,
              stray.address, mapping == nullptr || mapping->name.empty() ? "" : " of " + mapping->name,
-             guard_.pages().size() > 1 ? fmt::format(", and to {} other pages", guard_.pages().size() - 1)
-                                       : "",
-             then, replay::describe(backtrace_of(stray.place)));
+             guard_.noted() > 1 ? fmt::format(", and to {} other pages", guard_.noted() - 1) : "", then,
+             replay::describe(backtrace_of(stray.place)));
   if (guard_.how() != Protect::fatal) return;
   fallback_.leave();
   std::fflush(nullptr);
@@ -332,9 +313,9 @@ void RegionRunner::show_output(RegionCount& count) {
 bool RegionRunner::host_fault(int signal, siginfo_t* info, void* context) {
   if (!can_escape()) return false;
   constexpr greg_t kWrite = 2; // in the error code of a page fault
-  if (guard_.on() && signal == SIGSEGV &&
+  if (guard_.is_read_only() && signal == SIGSEGV &&
       static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWrite &&
-      guard_.allow(reinterpret_cast<uint64_t>(info->si_addr), context, nested_->mark_before_write()))
+      nested_->notice_write(reinterpret_cast<uint64_t>(info->si_addr), context))
     return true;
   // Guest code that runs in a nested call is the engine's to explain.
   if (nested_->handle_signal(signal, info, context)) return true;

@@ -65,7 +65,6 @@ public:
 private:
   bool may_run(RegionCount& count);
   bool call(Code code, void* argument, int error);
-  bool call_guarded(Code code, void* argument, int error);
   // Does the file hold something that is not written out yet? True if unsure: to ask libc is a call.
   static bool may_be_pending(const FILE* file) {
     return file->_IO_write_ptr != file->_IO_write_base || file->_mode > 0;
@@ -85,7 +84,6 @@ private:
   replay::Replayer* replayer_ = nullptr;
   std::unique_ptr<NestedCalls> nested_;
   WriteGuard guard_;
-  bool left_changes_ = false; // code that was guarded wrote what is not undone by itself
   Fallback fallback_;
   // Code that run_quickly() runs.
   struct Quick {

@@ -3,13 +3,13 @@
 
 #include "rdbtool/base/error.h"
 
-#include <cstring>
+#include <algorithm>
 #include <sys/mman.h>
 
 namespace rdb::debug {
 
 Protect protect_named(const std::string& word) {
-  if (word.empty() || word == "true" || word == "report") return Protect::report;
+  if (word == "true" || word == "report") return Protect::report;
   if (word == "undo") return Protect::undo;
   if (word == "fatal") return Protect::fatal;
   user_error("--protect={}: expected report, undo or fatal", word);
@@ -17,48 +17,35 @@ Protect protect_named(const std::string& word) {
 
 void WriteGuard::begin() {
   stray_.reset();
-  pages_.clear();
-  active_ = true;
-  space_->set_read_only(true);
+  noted_ = 0;
+  open_.clear();
 }
 
-void WriteGuard::end() {
-  active_ = false;
+void WriteGuard::protect() {
+  if (read_only_) return;
+  read_only_ = true;
+  space_->set_read_only(true);
+  for (uint64_t page : open_)
+    mprotect(reinterpret_cast<void*>(page), guest::kPage, PROT_READ | PROT_WRITE);
+}
+
+void WriteGuard::unprotect() {
+  if (!read_only_) return;
+  read_only_ = false;
   space_->set_read_only(false);
 }
 
-void WriteGuard::pause() {
-  if (active_) space_->set_read_only(false);
+bool WriteGuard::is_withheld(uint64_t page) const {
+  if (!read_only_ || std::find(open_.begin(), open_.end(), page) != open_.end()) return false;
+  const guest::Mapping* mapping = space_->find(page);
+  return mapping != nullptr && (mapping->protection & PROT_WRITE) != 0;
 }
 
-void WriteGuard::resume() {
-  if (!active_) return;
-  space_->set_read_only(true);
-  for (const Page& page : pages_)
-    mprotect(reinterpret_cast<void*>(page.begin), guest::kPage, PROT_READ | PROT_WRITE);
-}
-
-bool WriteGuard::allow(uint64_t address, void* context, size_t mark) {
-  if (!active_) return false;
-  const guest::Mapping* mapping = space_->find(address);
-  if (mapping == nullptr || !(mapping->protection & PROT_WRITE)) return false;
-  if (!stray_) stray_ = Stray{address, whereabouts(context)};
-  uint64_t begin = address & ~(guest::kPage - 1);
-  Page page{begin, mark, std::vector<std::byte>(guest::kPage)};
-  std::memcpy(page.bytes.data(), reinterpret_cast<void*>(begin), guest::kPage);
-  pages_.push_back(std::move(page));
+void WriteGuard::open(uint64_t page) {
+  open_.push_back(page);
   // Code on that page would be stale.
-  space_->release_code_page(GuestAddr(address));
-  mprotect(reinterpret_cast<void*>(begin), guest::kPage, PROT_READ | PROT_WRITE);
-  return true;
-}
-
-void WriteGuard::Page::restore() const {
-  std::memcpy(reinterpret_cast<void*>(begin), bytes.data(), guest::kPage);
-}
-
-bool WriteGuard::Page::is_as_before() const {
-  return std::memcmp(reinterpret_cast<const void*>(begin), bytes.data(), guest::kPage) == 0;
+  space_->release_code_page(GuestAddr(page));
+  mprotect(reinterpret_cast<void*>(page), guest::kPage, PROT_READ | PROT_WRITE);
 }
 
 } // namespace rdb::debug

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What debug code writes to the program's memory is undone if the compiler saw it; a system call or a
-// function of the C library that is given a pointer into that memory changes the replay. On demand the memory
-// is read-only while debug code runs, and each page that is written to nevertheless is noted: who, where, and
-// what it held. Slow by nature: two system calls for every mapping, at every region.
+// Who writes to the program's memory while debug code runs? What the compiler sees tells so itself. For the
+// rest (functions of the debug code's libraries that are given a pointer there, inline assembly) the memory
+// is made read-only until nobody of that kind runs any more, and each page that is written to nevertheless is
+// noticed. On demand (--protect) it is read-only for as long as debug code runs, and the first write is told.
+// Slow by nature: two system calls for every mapping.
 #pragma once
 
 #include "rdbtool/debug/refusal.h"
@@ -17,7 +18,7 @@ namespace rdb::debug {
 enum class Protect : uint8_t {
   off,
   report, // say it
-  undo,   // say it, and take back the whole page when the region ends
+  undo,   // the same: whatever debug code writes is undone when it ends
   fatal,  // say it, and stop the replay
 };
 // Throws UserError for another word.
@@ -29,40 +30,40 @@ public:
     space_ = &space;
     how_ = how;
   }
-  bool on() const { return how_ != Protect::off; }
+  bool reports() const { return how_ != Protect::off; }
   Protect how() const { return how_; }
 
-  // Around debug code.
+  // Before debug code runs: forgets what the last has written to.
   void begin();
-  void end();
-  // Around calls of the program's functions, whose writes are undone in another way.
-  void pause();
-  void resume();
+  void protect();
+  void unprotect();
+  bool is_read_only() const { return read_only_; }
 
-  // A write of debug code: true if it may go on. `mark`: how much program functions have written by then.
-  bool allow(uint64_t address, void* context, size_t mark);
-  // The first such write since begin().
+  // Is it a page that could be written to if it were not for protect()?
+  bool is_withheld(uint64_t page) const;
+  // From now on it can be, until begin().
+  void open(uint64_t page);
+
+  // The first write to be told since begin().
   struct Stray {
     uint64_t address;
     Whereabouts place;
   };
   const std::optional<Stray>& stray() const { return stray_; }
-  // The pages that were written to, as they were before.
-  struct Page {
-    uint64_t begin;
-    size_t mark;
-    std::vector<std::byte> bytes;
-    void restore() const;
-    bool is_as_before() const;
-  };
-  const std::vector<Page>& pages() const { return pages_; }
+  void note(uint64_t address, void* context) {
+    if (!reports()) return;
+    ++noted_;
+    if (!stray_) stray_ = Stray{address, whereabouts(context)};
+  }
+  size_t noted() const { return noted_; } // one for each page
 
 private:
   guest::AddressSpace* space_ = nullptr;
   Protect how_ = Protect::off;
-  bool active_ = false;
+  bool read_only_ = false;
   std::optional<Stray> stray_;
-  std::vector<Page> pages_;
+  size_t noted_ = 0;
+  std::vector<uint64_t> open_; // pages
 };
 
 } // namespace rdb::debug

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Calls of the program's functions. rdb-clang has the module put the function's address into
 // __rdb_guest_target and call __rdb_guest_call, which hands both over to rdb; every other register is as the
-// caller left it, so that the arguments arrive whatever they are.
+// caller left it, so that the arguments arrive whatever they are. __rdb_watched_call is for functions, the
+// program's or not, that are given memory of the program.
 #include "runtime-libs/module/module_host.h"
 
 #include <stddef.h>
 
 __attribute__((visibility("hidden"))) void* __rdb_guest_target;
 
-_Static_assert(offsetof(struct rdb_module_host, guest_call) == 16, "used below");
+_Static_assert(offsetof(struct rdb_module_host, guest_call) == 16 &&
+                   offsetof(struct rdb_module_host, watched_call) == 160 &&
+                   offsetof(struct rdb_module_host, guest_end) == 104,
+               "used below");
 
 __asm__(".text\n"
         ".globl __rdb_guest_call\n"
@@ -20,4 +24,19 @@ __asm__(".text\n"
         "  push 16(%r11)\n"
         "  mov __rdb_guest_target(%rip), %r11\n"
         "  ret\n"
-        ".size __rdb_guest_call, .-__rdb_guest_call\n");
+        ".size __rdb_guest_call, .-__rdb_guest_call\n"
+        ".globl __rdb_watched_call\n"
+        ".hidden __rdb_watched_call\n"
+        ".type __rdb_watched_call, @function\n"
+        "__rdb_watched_call:\n"
+        "  mov __rdb_module_host@GOTPCREL(%rip), %r10\n"
+        "  mov (%r10), %r10\n"
+        "  mov __rdb_guest_target(%rip), %r11\n"
+        "  cmp 104(%r10), %r11\n"
+        "  jb __rdb_guest_call\n"
+        "  cmpl $9, (%r10)\n" // the version
+        "  jb 1f\n"
+        "  push 160(%r10)\n"
+        "  ret\n"
+        "1:jmp *%r11\n"
+        ".size __rdb_watched_call, .-__rdb_watched_call\n");

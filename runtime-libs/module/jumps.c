@@ -26,6 +26,7 @@ __attribute__((visibility("hidden"))) void* __rdb_note_run(struct __jmp_buf_tag*
 void* __rdb_note_run(struct __jmp_buf_tag* place) {
   static void* real;
   if (real == 0) real = dlsym(RTLD_NEXT, "__sigsetjmp");
+  __rdb_keep(place, sizeof *place);
   if (__rdb_module_host != 0) *run_of(place) = __rdb_module_host->run_number();
   return real;
 }

@@ -19,4 +19,16 @@ static inline FILE* own(FILE* file, const char* function) {
   return __rdb_module_host->file(file, function);
 }
 
+// "%n" in a format has a number written to memory which is not known here.
+static inline void guard_counts(const char* format) {
+  while (*format != 0)
+    if (*format++ == '%') {
+      while (*format != 0 && (*format < 'A' || *format == 'l' || *format == 'h' || *format == 'j' ||
+                              *format == 'z' || *format == 't' || *format == 'L' || *format == 'q'))
+        ++format;
+      if (*format == 'n') __rdb_guard();
+      if (*format != 0) ++format;
+    }
+}
+
 #endif // RDB_MODULE_LIBC_H

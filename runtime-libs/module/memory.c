@@ -23,6 +23,32 @@ void __rdb_keep(void* address, unsigned long size) {
   __rdb_module_host->keep(address, size);
 }
 
+void __rdb_fill(void* address, unsigned long size) {
+  if (size == 0 || !is_guests(address)) return;
+  __rdb_module_needs_libc();
+  if (__rdb_module_host->version >= 9) __rdb_module_host->fill(address, size);
+}
+
+void __rdb_guard(void) {
+  if (__rdb_module_host == 0 || __rdb_module_host->version < 9) return;
+  __rdb_module_needs_libc();
+  __rdb_module_host->guard();
+}
+
+// Before the C++ library changes how many objects share what this one points to.
+__attribute__((visibility("hidden"))) void __rdb_guard_shared(void* const* object);
+void __rdb_guard_shared(void* const* object) {
+  if (object != 0 && (is_guests(object) || (*object != 0 && is_guests(*object)))) __rdb_guard();
+}
+
+// A static object of an inline function is the program's: as such it is gone when the region ends.
+int __cxa_atexit(void (*end)(void*), void* object, void* module);
+int __cxa_atexit(void (*end)(void*), void* object, void* module) {
+  if (object != 0 && is_guests(object)) return 0;
+  REAL(__cxa_atexit)
+  return real(end, object, module);
+}
+
 // Before the C++ library changes a std::string of debug code: one that was moved from the program has its
 // characters in the program's memory.
 __attribute__((visibility("hidden"))) void __rdb_keep_text(const void* string);

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-#define RDB_MODULE_HOST_VERSION 8
+#define RDB_MODULE_HOST_VERSION 9
 #define RDB_MODULE_READS 1u
 #define RDB_MODULE_WRITES 2u
 
@@ -46,6 +46,12 @@ struct rdb_module_host {
   void (*keep)(const void* address, unsigned long size);
   // Is the descriptor rdb's?
   int (*is_own_file)(int file);
+  // Where calls of other code go that is given memory of the program, with its address in r11.
+  void* watched_call;
+  // From now on whatever writes to the program's memory is noticed, but for the kernel, which gets an error.
+  void (*guard)(void);
+  // To be called before the kernel writes to the program's memory: as `keep`, and guard() lets it.
+  void (*fill)(const void* address, unsigned long size);
 };
 
 // Filled by rdb before any debug code runs.
@@ -58,6 +64,11 @@ void __rdb_module_needs_libc(void);
 
 // Before this memory is written to, whosever it is. rdb-clang calls it in front of stores to the program's.
 void __rdb_keep(void* address, unsigned long size);
+// The same if the kernel does it.
+void __rdb_fill(void* address, unsigned long size);
+// Before something runs that may write to the program's memory, nobody knows where. rdb-clang calls it in
+// front of inline assembly.
+void __rdb_guard(void);
 
 #ifdef __cplusplus
 }

@@ -22,12 +22,14 @@ static int write_out(FILE* file, const char* text, int length) {
 
 static int print_by_libc(FILE* file, const char* format, va_list list) {
   __rdb_module_needs_libc();
+  guard_counts(format);
   REAL(vfprintf)
   return real(file, format, list);
 }
 
 static int format_by_libc(char* to, size_t size, const char* format, va_list list) {
   __rdb_module_needs_libc();
+  guard_counts(format);
   REAL(vsnprintf)
   return real(to, size, format, list);
 }
@@ -77,6 +79,30 @@ int(fprintf)(FILE* file, const char* format, ...) {
 }
 int(vfprintf)(FILE* file, const char* format, va_list list) {
   return print_by_libc(own(file, "vfprintf"), format, list);
+}
+int(vprintf)(const char* format, va_list list) {
+  return print_by_libc(stdout, format, list);
+}
+int(vdprintf)(int file, const char* format, va_list list) {
+  guard_counts(format);
+  REAL(vdprintf)
+  return real(file, format, list);
+}
+int(dprintf)(int file, const char* format, ...) {
+  int length;
+  BY_LIST((vdprintf)(file, format, list))
+  return length;
+}
+int(vasprintf)(char** text, const char* format, va_list list) {
+  __rdb_keep(text, sizeof *text);
+  guard_counts(format);
+  REAL(vasprintf)
+  return real(text, format, list);
+}
+int(asprintf)(char** text, const char* format, ...) {
+  int length;
+  BY_LIST((vasprintf)(text, format, list))
+  return length;
 }
 
 // What _FORTIFY_SOURCE makes of them.

@@ -109,6 +109,10 @@ int(usleep)(useconds_t microseconds) {
   return nanosleep(&time, 0);
 }
 
+// See guest_call.c.
+extern __attribute__((visibility("hidden"))) void* __rdb_guest_target;
+__attribute__((visibility("hidden"))) long __rdb_watched_call(long number, ...);
+
 // Without their functions, the same calls are the same.
 static const char* refused_call(long number) {
   switch (number) {
@@ -175,5 +179,8 @@ long(syscall)(long number, ...) {
     a[i] = va_arg(list, long);
   va_end(list);
   REAL(syscall)
-  return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  // The kernel may write to what it is given.
+  if (__rdb_module_host == 0) return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  __rdb_guest_target = (void*)real;
+  return __rdb_watched_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

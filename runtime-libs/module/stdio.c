@@ -6,6 +6,7 @@
 #include "runtime-libs/module/libc.h"
 
 #include <stdarg.h>
+#include <string.h>
 #include <wchar.h>
 
 #define FIRST(type, name)                                                                                    \
@@ -79,21 +80,41 @@ int(fseek)(FILE* file, long offset, int whence) {
   REAL(fseek)
   return real(own(file, "fseek"), offset, whence);
 }
-int(setvbuf)(FILE* file, char* buffer, int mode, size_t size) {
-  REAL(setvbuf)
-  return real(own(file, "setvbuf"), buffer, mode, size);
-}
 int(fseeko)(FILE* file, off_t offset, int whence) {
   REAL(fseeko)
   return real(own(file, "fseeko"), offset, whence);
 }
+// A stream of debug code would write to such a buffer when nobody expects it any more.
+static void refuse_memory(const void* buffer, const char* refused) {
+  if (buffer != 0 && __rdb_module_host != 0 && (unsigned long)buffer < __rdb_module_host->guest_end)
+    __rdb_module_host->refuse(refused);
+}
+int(setvbuf)(FILE* file, char* buffer, int mode, size_t size) {
+  refuse_memory(buffer, "setvbuf with memory of the program");
+  REAL(setvbuf)
+  return real(own(file, "setvbuf"), buffer, mode, size);
+}
 void(setbuf)(FILE* file, char* buffer) {
+  refuse_memory(buffer, "setbuf with memory of the program");
   REAL(setbuf)
   real(own(file, "setbuf"), buffer);
 }
 void(setbuffer)(FILE* file, char* buffer, size_t size) {
+  refuse_memory(buffer, "setbuffer with memory of the program");
   REAL(setbuffer)
   real(own(file, "setbuffer"), buffer, size);
+}
+FILE*(fmemopen)(void* buffer, size_t size, const char* mode) {
+  if (mode[0] != 'r' || strchr(mode, '+') != 0)
+    refuse_memory(buffer, "fmemopen for writing with memory of the program");
+  REAL(fmemopen)
+  return real(buffer, size, mode);
+}
+FILE*(open_memstream)(char** text, size_t* size) {
+  refuse_memory(text, "open_memstream with a variable of the program");
+  refuse_memory(size, "open_memstream with a variable of the program");
+  REAL(open_memstream)
+  return real(text, size);
 }
 void(setlinebuf)(FILE* file) {
   REAL(setlinebuf)
@@ -111,30 +132,22 @@ int(fwide)(FILE* file, int mode) {
   REAL(fwide)
   return real(own(file, "fwide"), mode);
 }
+// They change the size of a text that is the program's, which only its own libc can.
+static void keep_line(char** text, size_t* size, const char* refused) {
+  refuse_memory(*text, refused);
+  __rdb_keep(text, sizeof *text);
+  __rdb_keep(size, sizeof *size);
+}
 ssize_t(getdelim)(char** text, size_t* size, int end, FILE* file) {
+  keep_line(text, size, "getdelim with memory of the program");
   REAL(getdelim)
   return real(text, size, end, own(file, "getdelim"));
 }
 ssize_t(getline)(char** text, size_t* size, FILE* file) {
+  keep_line(text, size, "getline with memory of the program");
   REAL(getline)
   return real(text, size, own(file, "getline"));
 }
-int(vfscanf)(FILE* file, const char* format, va_list list) {
-  REAL(vfscanf)
-  return real(own(file, "fscanf"), format, list);
-}
-// Also by the names that newer standards of C give it.
-#define SCANS(name)                                                                                          \
-  int name(FILE* file, const char* format, ...);                                                             \
-  int name(FILE* file, const char* format, ...) {                                                            \
-    va_list list;                                                                                            \
-    va_start(list, format);                                                                                  \
-    int count = (vfscanf)(file, format, list);                                                               \
-    va_end(list);                                                                                            \
-    return count;                                                                                            \
-  }
-SCANS(__isoc99_fscanf)
-SCANS(__isoc23_fscanf)
 int(vfwprintf)(FILE* file, const wchar_t* format, va_list list) {
   REAL(vfwprintf)
   return real(own(file, "fwprintf"), format, list);
@@ -156,9 +169,14 @@ char*(fgets)(char* text, int size, FILE* file) {
   return real(text, size, own(file, "fgets"));
 }
 size_t(fread)(void* items, size_t size, size_t count, FILE* file) {
-  __rdb_keep(items, size * count);
+  __rdb_fill(items, size * count);
   REAL(fread)
   return real(items, size, count, own(file, "fread"));
+}
+size_t(fread_unlocked)(void* items, size_t size, size_t count, FILE* file) {
+  __rdb_fill(items, size * count);
+  REAL(fread_unlocked)
+  return real(items, size, count, own(file, "fread_unlocked"));
 }
 size_t(fwrite)(const void* items, size_t size, size_t count, FILE* file) {
   REAL(fwrite)

@@ -66,6 +66,11 @@ mprotect((void *)((unsigned long)&n & -4096), 4096, PROT_READ)
 madvise((void *)((unsigned long)&n & -4096), 4096, MADV_DONTNEED)
 mremap((void *)((unsigned long)&n & -4096), 4096, 8192, MREMAP_MAYMOVE)
 mmap((void *)((unsigned long)&n & -4096), 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)
+setvbuf(own_stream(), (char *)&n, _IOFBF, 4)
+setbuffer(own_stream(), (char *)&n, 4)
+fmemopen(&n, 4, "w")
+open_memstream((char **)&line, &size)
+getline((char **)&filled, &size, own_stream())
 brk(0)
 sbrk(4096)
 syscall(SYS_exit_group, 4)
@@ -97,7 +102,10 @@ PROGRAM = r"""#define _GNU_SOURCE
 #include <time.h>
 #include <unistd.h>
 int n;
+char *line, *filled = "line";
+size_t size;
 rdb_begin_globals
+static FILE *own_stream(void) { return fopen("/dev/null", "r"); }
 static pthread_t thread;
 static struct sigaction action;
 static sigset_t signals;
@@ -236,6 +244,30 @@ int main(int argc, char **argv) {
 }
 #endif
 """
+ENDS = r"""
+int main(void) {
+  int n = 0;
+  for (int i = 0; i < 3; i++) {
+    n++;
+    rdb_begin
+      int shared = 10 + i;
+      printf("first %d\n", shared);
+      WHAT;
+    rdb_end
+    n += 0;
+    rdb_begin
+      int other = 5;
+      printf("second %d %d\n", n, shared);
+    rdb_end
+    n += 0;
+    rdb_begin
+      printf("third %d %d\n", n, other);
+    rdb_end
+    n++;
+  }
+  return n;
+}
+"""
 WHERE = ("early", "library", "main", "handler", "thread", "late")
 
 
@@ -274,6 +306,21 @@ int main(void) {
         recorded = self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./own", status=0)
         replayed = self.rdb("replay", self.path("trace"), status=0)
         self.assertEqual(replayed.out, "22 32\n" + recorded.out, f"\n{replayed}")
+
+    def test_behind_a_region_that_does_not_end(self):
+        """Later regions are there, also those that use its variables; it is the same in every kind of language."""
+        ends = {".c": ("exit(1)", "abort()", "for (;;) {}", "__builtin_trap()", "if (shared) exit(1); else abort()"),
+                ".cc": ("exit(1)", "throw 5", "std::terminate()", "std::string kept = \"kept\"; throw std::string(kept)")}
+        for suffix, words in ends.items():
+            for what in words:
+                with self.subTest(what, suffix=suffix):
+                    self.write("ends" + suffix, "#include <rdb/rdb.h>\n#include <stdio.h>\n#include <stdlib.h>\n" +
+                               ("#include <exception>\n#include <string>\n" if suffix == ".cc" else "") + ENDS.replace("WHAT", what))
+                    self.run_program([harness.program("rdb-clang++" if suffix == ".cc" else "rdb-clang"), "-g", "-O0", "-w", "-o", "ends", "ends" + suffix], status=0)
+                    self.run_program(["/bin/rm", "-rf", self.path("trace")])
+                    self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./ends", status=6)
+                    replayed = self.rdb("replay", "--region-timeout", "0.3", self.path("trace"), status=6)
+                    self.assertEqual(replayed.out, "first 10\n" + "".join(f"second {n} 0\nthird {n} 5\n" for n in (1, 3, 5)), f"\n{replayed}")
 
     def in_places(self, compiler, suffix, what, words, *options):
         with self.subTest(what, compiler=compiler):
