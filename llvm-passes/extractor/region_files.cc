@@ -130,7 +130,9 @@ void RegionFiles::make_view(RegionFile& file) const {
   };
   auto end = [&](const source::Region& region) -> std::string {
     if (region.kind == source::RegionKind::kGlobals) return "";
-    if (is_open(number(region))) return note(region, "leave");
+    // The label has the front end compile what follows even if the region does not end.
+    if (is_open(number(region)))
+      return fmt::format("__rdb_behind_{}:; {}", number(region), note(region, "leave"));
     return fmt::format("}} {} }}{}", note(region, "leave"),
                        dialect_.exceptions ? fmt::format(" catch (...) {{ {} __builtin_unreachable(); }}",
                                                          note(region, "escape"))
