@@ -51,9 +51,24 @@ std::string describe(const CLI::ParseError& error, const CLI::App& app) {
   return error.what();
 }
 
+// CLI11 takes "--flag=" for "--flag".
+void refuse_empty_values(const CLI::App& app, const Command& command, const std::vector<std::string>& args) {
+  for (const std::string& word : args) {
+    // From here on the words are not rdb's.
+    if (word == "--" || (app.get_prefix_command() && !word.starts_with('-'))) return;
+    if (!word.starts_with("--") || !word.ends_with('=')) continue;
+    std::string name = word.substr(0, word.size() - 1);
+    if (const CLI::Option* option = app.get_option_no_throw(name);
+        option && option->get_items_expected_max() == 0)
+      user_error("{}: {} needs a value behind the '=', or none; 'rdb help {}' says what it takes",
+                 command.name, name, command.name);
+  }
+}
+
 int run_command(const Command& command, std::vector<std::string> args) {
   CLI::App app;
   Action action = set_up(app, command);
+  refuse_empty_values(app, command, args);
   std::ranges::reverse(args); // as CLI11 wants them
   try {
     app.parse(std::move(args));
