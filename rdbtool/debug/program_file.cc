@@ -41,6 +41,14 @@ uint64_t ProgramFile::bias(uint64_t begin) const {
   return begin - first;
 }
 
+ProgramFile::Code ProgramFile::code() const {
+  for (const Elf64_Phdr& segment : elf_->segments())
+    if (segment.p_type == PT_LOAD && segment.p_flags & PF_X)
+      return {guest::page_down(segment.p_vaddr), guest::page_up(segment.p_vaddr + segment.p_memsz),
+              guest::page_down(segment.p_offset)};
+  return {};
+}
+
 bool ProgramFile::is_program() const {
   if (elf_->header().e_type == ET_EXEC) return true;
   for (const Elf64_Phdr& segment : elf_->segments())

@@ -34,6 +34,12 @@ public:
   const elf::File& elf() const { return *elf_; }
   // What is added to its addresses when its beginning is mapped at `begin`.
   uint64_t bias(uint64_t begin) const;
+  // Its executable segment, by whole pages, as linked.
+  struct Code {
+    uint64_t begin = 0, end = 0;
+    uint64_t offset = 0; // in the file
+  };
+  Code code() const;
   ThreadLocals thread_locals() const;
   // The address of a symbol that other files can use, as linked.
   std::optional<uint64_t> exported(std::string_view name) const;

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <sys/mman.h>
 #include <utility>
 
 namespace rdb::debug {
@@ -105,6 +106,8 @@ std::vector<std::string> Regions::unused() const {
 }
 
 void Regions::mapped(replay::Replayer& replayer, const trace::MapInput& map) {
+  for (Attached& attached : bundles_)
+    if (attached.bundle->loaded()) follow(replayer, attached, map);
   if (!map.has_file || map.offset != 0) return;
   std::unique_ptr<ProgramFile> file;
   auto open = [&]() -> const ProgramFile& {
@@ -118,6 +121,7 @@ void Regions::mapped(replay::Replayer& replayer, const trace::MapInput& map) {
       std::string why = bundle.mismatch(open());
       if (!why.empty()) user_error("{}", why);
       attach(replayer, attached, map.address.value, open());
+      attached.file = map.file;
     }
     if (base_name(map.path).starts_with("libc.so")) find_libc(open(), map.address.value);
     for (Attached& attached : bundles_)
@@ -128,6 +132,31 @@ void Regions::mapped(replay::Replayer& replayer, const trace::MapInput& map) {
   } catch (const elf::Error&) {
     return; // not a program, whatever its name
   }
+}
+
+// A library may go and come back, somewhere else perhaps: then its code is mapped there.
+void Regions::follow(replay::Replayer& replayer, Attached& attached, const trace::MapInput& map) {
+  Bundle& bundle = *attached.bundle;
+  const ProgramFile::Code& code = attached.code;
+  uint64_t begin = map.address.value, end = begin + map.length;
+  bool is_own = map.has_file && map.file == attached.file;
+  if (!is_own) {
+    bool is_over = begin < code.end + bundle.bias() && end > code.begin + bundle.bias();
+    if (is_over && attached.has_places) remove_places(replayer, attached);
+    return;
+  }
+  if (!(map.protection & PROT_EXEC) || map.offset != code.offset) return;
+  uint64_t bias = begin - code.begin;
+  if (attached.has_places) {
+    if (bias == bundle.bias()) return;
+    const guest::Mapping* old = replayer.space().find(code.begin + bundle.bias());
+    // A second copy of it, in a namespace of its own.
+    if (old != nullptr && old->protection & PROT_EXEC && old->name == map.path) return;
+    remove_places(replayer, attached);
+  }
+  bundle.move(bias);
+  attached.tls_thread = 0;
+  add_places(replayer, attached);
 }
 
 // Symbols of other shared libraries are found when those come.
@@ -218,17 +247,24 @@ void Regions::attach(replay::Replayer& replayer, Attached& attached, uint64_t be
       });
   thread_locals_used_ |= attached.has_thread_locals;
 
-  std::map<uint32_t, std::pair<RegionCount*, size_t>> regions; // by id: with the index
   for (size_t i = 0; i < d.regions.size(); ++i) {
     std::string source = source_of(d, d.regions[i]);
     if (!selected(d.regions[i], source)) continue;
     counts_.push_back({.place = fmt::format("{}:{}", source, d.regions[i].begin_line)});
-    regions[d.regions[i].id] = {&counts_.back(), i};
+    attached.regions[d.regions[i].id] = {&counts_.back(), i};
   }
+  attached.code = file.code();
+  add_places(replayer, attached);
+}
+
+void Regions::add_places(replay::Replayer& replayer, Attached& attached) {
+  Bundle& bundle = *attached.bundle;
+  const descriptors::Descriptors& d = bundle.descriptors();
+  attached.has_places = true;
   std::map<std::pair<uint32_t, uint32_t>, Site> sites; // by region and instance
   for (const descriptors::Location& location : d.locations) {
-    auto known = regions.find(location.region);
-    if (known == regions.end()) continue;
+    auto known = attached.regions.find(location.region);
+    if (known == attached.regions.end()) continue;
     auto [count, index] = known->second;
     DebugFunction function = bundle.function(index);
     if (function == nullptr) continue;
@@ -253,6 +289,24 @@ void Regions::attach(replay::Replayer& replayer, Attached& attached, uint64_t be
     place_at(entry.address.value + bundle.bias()).activations.emplace_back(&attached, entry.activation);
   }
   hook_places(replayer);
+}
+
+void Regions::remove_places(replay::Replayer& replayer, Attached& attached) {
+  attached.has_places = false;
+  auto is_its = [&](const Site& site) { return site.attached == &attached; };
+  for (auto entry = places_.begin(); entry != places_.end();) {
+    auto& [address, place] = *entry;
+    std::erase_if(place.before, is_its);
+    std::erase_if(place.after, is_its);
+    std::erase_if(place.activations, [&](const auto& activation) { return activation.first == &attached; });
+    if (!place.before.empty() || !place.after.empty() || !place.activations.empty()) {
+      ++entry;
+      continue;
+    }
+    places_by_pc_.set(address, nullptr);
+    replayer.translator().remove_hook(GuestAddr(address));
+    entry = places_.erase(entry);
+  }
 }
 
 Regions::Place& Regions::place_at(uint64_t address) {
@@ -354,8 +408,9 @@ void Regions::arrive_after(replay::Replayer& replayer, uint64_t pc) {
   std::vector<uint64_t> done;
   after_.arrive(replayer, pc, done);
   for (uint64_t instruction : done)
-    for (Site& site : places_[instruction].after)
-      call(replayer, site);
+    if (Place* place = places_by_pc_.find(instruction))
+      for (Site& site : place->after)
+        call(replayer, site);
 }
 
 // A new call of the function: whatever an older call left at this frame is over. Its CFA is rsp + 8.

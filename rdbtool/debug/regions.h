@@ -66,6 +66,10 @@ private:
     std::vector<size_t> library_symbols; // not found yet
     uint64_t tls_thread = 0;             // the thread pointer for which the block was found last
     uint64_t tls_block = 0;
+    trace::ContentId file;                                       // of the program
+    ProgramFile::Code code;                                      // of the program, as linked
+    bool has_places = false;                                     // its code is in memory
+    std::map<uint32_t, std::pair<RegionCount*, size_t>> regions; // those selected, by id: with the index
   };
   // An argument that is found with one addition: at an address, or the sum itself.
   struct QuickArgument {
@@ -93,6 +97,9 @@ private:
   };
 
   void attach(replay::Replayer& replayer, Attached& attached, uint64_t begin, const ProgramFile& file);
+  void follow(replay::Replayer& replayer, Attached& attached, const trace::MapInput& map);
+  void add_places(replay::Replayer& replayer, Attached& attached);
+  void remove_places(replay::Replayer& replayer, Attached& attached);
   void bind_library(const ProgramFile& file, const trace::MapInput& map);
   void find_libc(const ProgramFile& file, uint64_t begin);
   void find_errno(replay::Replayer& replayer);

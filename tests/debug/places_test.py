@@ -183,6 +183,46 @@ STATEMENTS = (("n++;", 1), ("n += (int)take(big);", 3), ('__asm__ volatile("nop"
               ("{ char room[n]; room[0] = 1; n += room[0]; }", 1), ("n += argc > 5 ? 7 : 2;", 2))
 
 
+# A library that is unloaded, and comes back somewhere else: where it was, another has its code then.
+PLUGIN = r"""#include <rdb/rdb.h>
+#include <stdio.h>
+int calls;
+static int twice(int n) { return 2 * n; }
+rdb_begin_globals
+static int hits;
+rdb_end_globals
+int work(int n) {
+  calls++;
+  rdb_begin
+    printf("work %d: %d calls, %d, hit %d\n", n, calls, twice(n), ++hits);
+  rdb_end
+  return n + calls;
+}
+"""
+PLUGIN_USER = r"""#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <sys/mman.h>
+int main(void) {
+  int sum = 0;
+  for (int i = 0; i < 4; i++) {
+    void *library = dlopen("./libplugin.so", RTLD_NOW);
+    int (*work)(int) = (int (*)(int))dlsym(library, "work");
+    sum += work(i) + work(10 + i);
+    struct link_map *map;
+    dlinfo(library, RTLD_DI_LINKMAP, &map);
+    char *begin = (char *)map->l_addr;
+    dlclose(library);
+    if (i == 1) continue; // perhaps at the same place
+    if (mmap(begin, 1 << 14, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != begin) return 99;
+  }
+  printf("%d\n", sum);
+  return 0;
+}
+"""
+
+
 def statements_program():
     """A region in front of each of the statements, and after the last; and what the regions print."""
     text = ("#include <rdb/rdb.h>\n#include <stdio.h>\n#include <string.h>\nstruct big { long part[9]; };\n"
@@ -252,6 +292,20 @@ class Places(harness.TestCase):
                 self.assertEqual(found.out, replayed.out)
                 self.assertRegex(found.err, r"rdb: running the debug regions of \./prog\.rdb\nrdb: running the debug regions of /\S*/libvolume\.so\.rdb\n")
                 self.assertNotIn("libvolume.so.rdb", self.rdb("replay", "-m", "prog.rdb", self.path("trace"), status=recorded.status).err)
+
+    def test_a_library_that_comes_back(self):
+        self.write("plugin.c", PLUGIN)
+        self.write("user.c", PLUGIN_USER)
+        for level in ("-O0", "-O2"):
+            with self.subTest(level):
+                self.run_program([harness.program("rdb-clang"), "-g", level, "-fPIC", "-shared", "-o", "libplugin.so", "plugin.c"], status=0)
+                self.run_program(["clang-22", "-g", level, "-o", "prog", "user.c", "-ldl"], status=0)
+                recorded, replayed = self.record_and_replay()
+                self.assertEqual(recorded.status, 0, f"\n{recorded}")
+                expected = []
+                for i in range(4):
+                    expected += [f"work {n}: {k} calls, {2 * n}, hit {2 * i + k}" for k, n in ((1, i), (2, 10 + i))]
+                self.check(level, replayed, expected + recorded.out.splitlines())
 
     def test_threads_with_two_bundles(self):
         """Each region belongs to the thread that runs it: its values, its thread-local variables, the prefix; the state of
