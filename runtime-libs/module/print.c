@@ -20,14 +20,14 @@ static int write_out(FILE* file, const char* text, int length) {
   return length > 0 && real(text, 1, (size_t)length, file) != (size_t)length ? -1 : length;
 }
 
-static int print_by_libc(FILE* file, const char* format, va_list list) {
+__attribute__((noinline)) static int print_by_libc(FILE* file, const char* format, va_list list) {
   __rdb_module_needs_libc();
   guard_counts(format);
   REAL(vfprintf)
   return real(file, format, list);
 }
 
-static int format_by_libc(char* to, size_t size, const char* format, va_list list) {
+__attribute__((noinline)) static int format_by_libc(char* to, size_t size, const char* format, va_list list) {
   __rdb_module_needs_libc();
   guard_counts(format);
   REAL(vsnprintf)
