@@ -63,7 +63,7 @@ CXX_PROGRAM = r"""#include <rdb/rdb.h>
 #include <unordered_map>
 #include <vector>
 int n;
-static int seen = 2;
+STATIC int seen = 2;
 struct Part {
   int value = 1;
   std::string name = "part";
@@ -78,14 +78,9 @@ int Part::count = 3;
 inline int counter() { static int counts = 5; return ++counts; }
 inline int inline_variable = 4;
 inline int add_to_inline() { return inline_variable += 2; }
-static int change(Part *p) { p->value += 5; return ++seen; }
+STATIC int change(Part *p) { p->value += 5; return ++seen; }
 template <class T> void bump_template(T &t) { t = t + 1; }
-rdb_begin_globals
-static std::vector<int> kept;
-static std::string text;
-static std::shared_ptr<int> keeper;
-rdb_end_globals
-int main() {
+struct State {
   std::vector<int> v{3, 1, 2};
   std::string s = "a string that is long enough for a heap", t = "short";
   std::map<int, int> m{{1, 2}, {3, 4}};
@@ -93,19 +88,32 @@ int main() {
   std::list<int> l{1, 2, 3};
   std::deque<int> d{1, 2};
   std::ostringstream os;
-  os << "x";
-  auto shared = std::make_shared<int>(4);
-  std::unique_ptr<int> unique(new int(5));
+  std::shared_ptr<int> shared = std::make_shared<int>(4);
+  std::unique_ptr<int> unique{new int(5)};
   std::optional<int> maybe = 3;
   Part p, *pp = &p;
   std::ostream &out = std::cout;
+};
+rdb_begin_globals
+#define OBJECTS auto &[v, s, t, m, u, l, d, os, shared, unique, maybe, p, pp, out] = *state;
+static std::vector<int> kept;
+static std::string text;
+static std::shared_ptr<int> keeper;
+rdb_end_globals
+REGIONS
+int main() {
+  auto *state = new State;
+  auto &[v, s, t, m, u, l, d, os, shared, unique, maybe, p, pp, out] = *state;
+  os << "x";
   for (int i = 0; i < 3; i++) {
     n += i; v.push_back(i); s += 'c'; t += 'd'; m[i * 10] = i; u[std::to_string(i)] = i; l.push_back(i); d.push_back(i);
     os << i; ++*shared; ++*unique; maybe = i; change(pp); counter(); add_to_inline(); Part::count_up(); pp->bump(); bump_template(n);
     p.set(i + 1); out << std::flush;
-REGIONS  }
+    CALLS
+  }
   std::printf("%d %zu %s %s %zu %zu %zu %zu %s %d %ld %d %d %s %d %d %d %d\n", n, v.size(), s.c_str(), t.c_str(), m.size(), u.size(), l.size(), d.size(),
               os.str().c_str(), *shared, shared.use_count(), *unique, p.value, p.name.c_str(), seen, inline_variable, Part::count, *maybe);
+  delete state;
   return 0;
 }
 """
@@ -189,14 +197,19 @@ class UndoneWrites(harness.TestCase):
 
     def test_objects_of_cxx(self):
         changes = [line.rsplit(" # ", 1) for line in CXX_CHANGES.strip().splitlines()]
-        regions = "".join(f"    n += 0;\n    rdb_begin\n      std::printf(\"{k}.%d \", i); {{ {code} }} std::printf(\"\\n\");\n    rdb_end\n"
+        barrier = '__asm__ volatile("" : : "r"(state), "r"(i) : "memory");'
+        regions = "".join(f'__attribute__((noinline)) void region{k}(State *state, int i) {{\n  {barrier}\n  rdb_begin\n    OBJECTS std::printf("{k}.%d ", i); {{ {code} }} std::printf("\\n");\n  rdb_end\n  {barrier}\n}}\n'
                           for k, (code, _) in enumerate(changes))
-        recorded, replayed = self.replay("changes.cc", CXX_PROGRAM.replace("REGIONS", regions), "-O0")
-        lines = replayed.out.splitlines()
-        self.assertEqual(lines[-1] + "\n", recorded.out, f"\n{replayed}")
-        self.assertEqual(lines[:len(changes)], [f"{k}.0 {shown}" for k, (_, shown) in enumerate(changes)], replayed.err)
-        self.assertEqual(len(lines), 3 * len(changes) + 1, f"\n{replayed}")
-        self.assertNotIn("not run any more", replayed.err)
+        calls = " ".join(f"region{k}(state, i);" for k in range(len(changes)))
+        # Of a static function, optimised code may have something else.
+        for level, static in (("-O0", "static"), ("-O1", ""), ("-O2", "")):
+            with self.subTest(level):
+                recorded, replayed = self.replay("changes.cc", CXX_PROGRAM.replace("REGIONS", regions).replace("CALLS", calls), level, "-std=c++20", f"-DSTATIC={static}")
+                lines = replayed.out.splitlines()
+                self.assertEqual(lines[-1] + "\n", recorded.out, f"\n{replayed}")
+                self.assertEqual(lines[:len(changes)], [f"{k}.0 {shown}" for k, (_, shown) in enumerate(changes)], replayed.err)
+                self.assertEqual(len(lines), 3 * len(changes) + 1, f"\n{replayed}")
+                self.assertNotIn("not run any more", replayed.err)
 
     def test_memory_of_c(self):
         for level in ("-O0", "-O1", "-O2"):
