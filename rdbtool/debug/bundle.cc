@@ -55,6 +55,7 @@ Bundle::~Bundle() {
 void Bundle::unload() {
   void* handle = std::exchange(handle_, nullptr);
   if (handle == nullptr) return;
+  thread_blocks_.end();
   // dlclose() does not run the destructors of every module, and debug code registers them under the
   // program's name.
   for (size_t i = 0; i < descriptors_.symbols.size(); ++i)
@@ -91,6 +92,7 @@ std::string Bundle::mismatch(const ProgramFile& file) const {
 void Bundle::start(const rdb_module_host** host, void** slots) {
   *host = module_host();
   slots_ = slots;
+  thread_blocks_.attach(slots);
   bind_program();
 }
 

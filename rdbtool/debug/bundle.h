@@ -4,6 +4,7 @@
 
 #include "descriptors/descriptor.h"
 #include "rdbtool/debug/program_file.h"
+#include "rdbtool/debug/thread_blocks.h"
 
 #include <cstdint>
 #include <span>
@@ -43,6 +44,8 @@ public:
   // Its static destructors run. Nothing of it may be used any more.
   void unload();
   uint64_t bias() const { return bias_; }
+  // Its thread-local variables are this thread's from now on.
+  void use_thread(uint64_t thread) { thread_blocks_.use(thread); }
 
   // Of the region with this index in descriptors().regions; null if it has none.
   DebugFunction function(size_t region) const { return functions_[region]; }
@@ -68,6 +71,7 @@ private:
   void** slots_ = nullptr;
   const void* needs_libc_ = nullptr;
   std::span<const uint8_t> code_;
+  ThreadBlocks thread_blocks_;
 };
 
 } // namespace rdb::debug

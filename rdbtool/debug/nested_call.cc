@@ -230,8 +230,10 @@ void NestedCalls::write_vectors(const CallFrame& frame, size_t count) {
 
 void NestedCalls::run(CallFrame& frame, uint64_t function) {
   engine::Registers& regs = engine_.registers();
+  const int own_errno = errno;
   if (!used_) begin_use();
   guard_.unprotect();
+  give_errno(own_errno);
   const engine::Registers saved = regs;
   const uint64_t saved_top = stack_top_;
   for (int i = 0; i < 6; ++i)
@@ -293,7 +295,28 @@ void NestedCalls::run(CallFrame& frame, uint64_t function) {
   read_vectors(frame, 2);
   stack_top_ = saved_top;
   regs = saved;
+  const int new_errno = take_errno(own_errno);
   if (watched_ > 0 || guard_.reports()) guard_.protect();
+  errno = new_errno;
+}
+
+// Debug code and what it calls have one errno, as if they were one program.
+void NestedCalls::give_errno(int value) {
+  if (take_errno(value) == value) return;
+  uint64_t place = engine_.registers().fs_base + *guest_errno();
+  store(place, &value, sizeof value);
+}
+
+int NestedCalls::take_errno(int otherwise) const {
+  std::optional<uint64_t> offset = guest_errno();
+  if (!offset) return otherwise;
+  GuestAddr place(engine_.state().registers.fs_base + *offset);
+  int value = otherwise;
+  if (replayer_.space().is_plain(place.value, sizeof value))
+    std::memcpy(&value, place.ptr(), sizeof value);
+  else
+    replayer_.space().read(place, &value, sizeof value);
+  return value;
 }
 
 // Did the guest jump to code of the host?
@@ -325,6 +348,7 @@ void NestedCalls::call_out() {
   const uint64_t saved_top = stack_top_;
   stack_top_ = (regs.gpr[RSP] - 256) & ~15ull; // nested calls of the callback go below
   output_.show_waiting();
+  errno = take_errno(0);
   if (guard_.reports()) guard_.protect();
   std::string thrown;
   try {
@@ -334,7 +358,9 @@ void NestedCalls::call_out() {
   }
   // The program's frames around it cannot be unwound.
   if (!thrown.empty()) give_up(thrown);
+  const int new_errno = errno;
   guard_.unprotect();
+  give_errno(new_errno);
   stack_top_ = saved_top;
   regs = saved;
   regs.gpr[RAX] = frame.result[0];

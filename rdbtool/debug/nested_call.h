@@ -89,6 +89,8 @@ private:
   void keep(uint64_t address, uint64_t size);
   bool store(uint64_t address, const void* bytes, size_t size);
   bool is_own(uint64_t address, uint64_t size) const;
+  void give_errno(int value);
+  int take_errno(int otherwise) const;
   void guard();
   void open(uint64_t begin, uint64_t end);
 

@@ -4,6 +4,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/debug/event_api.h"
 #include "rdbtool/debug/nested_call.h"
+#include "rdbtool/debug/thread_blocks.h"
 #include "rdbtool/debug/watched_call.h"
 #include "runtime-libs/module/module_host.h"
 
@@ -33,6 +34,7 @@ std::byte g_stack[256 * 1024];
 
 uint64_t g_guest_output = 0;
 uint64_t g_guest_error = 0;
+std::optional<uint64_t> g_guest_errno;
 
 void* own_file(void* guest, const char* function) {
   auto address = reinterpret_cast<uint64_t>(guest);
@@ -60,6 +62,14 @@ std::set<int> open_files() {
 void set_guest_streams(uint64_t output, uint64_t error) {
   g_guest_output = output;
   g_guest_error = error;
+}
+
+void set_guest_errno(uint64_t offset) {
+  g_guest_errno = offset;
+}
+
+std::optional<uint64_t> guest_errno() {
+  return g_guest_errno;
 }
 
 uint64_t guest_stream(size_t index) {
@@ -111,6 +121,7 @@ const rdb_module_host* module_host() {
     table.watched_call = watched_call_stub();
     table.guard = &NestedCalls::guard_for_debug_code;
     table.fill = &NestedCalls::fill_for_debug_code;
+    table.destroy_in_thread = &ThreadBlocks::add_object;
     fill_events(table);
     return table;
   }();

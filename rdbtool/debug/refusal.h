@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,6 +60,9 @@ Departure& departure();
 // The program's own standard output and error, as its libc has them; 0 while they are not known.
 void set_guest_streams(uint64_t output, uint64_t error);
 uint64_t guest_stream(size_t index); // 0: standard output, 1: error
+// Where the program's libc has errno, from the thread pointer; nothing while that is not known.
+void set_guest_errno(uint64_t offset);
+std::optional<uint64_t> guest_errno();
 inline bool can_escape() {
   return running.escape != nullptr;
 }

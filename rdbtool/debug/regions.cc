@@ -205,7 +205,7 @@ void Regions::find_errno(replay::Replayer& replayer) {
       replayer.space().read(GuestAddr(place), &offset, sizeof offset) != sizeof offset)
     errno_function_ = 0; // another libc
   else
-    errno_offset_ = offset;
+    set_guest_errno(*(errno_offset_ = offset));
 }
 
 // The errno of the thread that runs.
@@ -474,6 +474,9 @@ void Regions::find_thread_locals(replay::Replayer& replayer, Attached& attached,
 
 void Regions::find_all_thread_locals(replay::Replayer& replayer) {
   uint64_t thread_pointer = replayer.registers().fs_base;
+  if (const guest::Thread* thread = replayer.loaded())
+    for (Attached& attached : bundles_)
+      attached.bundle->use_thread(thread->order);
   for (Attached& attached : bundles_)
     if (attached.has_thread_locals && attached.bundle->loaded() && attached.tls_thread != thread_pointer)
       find_thread_locals(replayer, attached, thread_pointer);
@@ -490,6 +493,7 @@ void Regions::call(replay::Replayer& replayer, Site& site) {
   if (!count.disabled.empty() || count.hits >= options_.max_hits || now < options_.from || now > options_.to)
     return;
   Attached& attached = *site.attached;
+  if (const guest::Thread* thread = replayer.loaded()) attached.bundle->use_thread(thread->order);
   if (attached.has_thread_locals) {
     uint64_t thread_pointer = replayer.registers().fs_base;
     if (attached.tls_thread != thread_pointer) find_thread_locals(replayer, attached, thread_pointer);

@@ -41,9 +41,7 @@ public:
   unsigned edited_line(const std::string& file, unsigned line) const;
   const std::deque<RegionCount>& counts() const { return counts_; }
   // Before debug code that is no region runs: it finds the thread's own thread-local variables.
-  void use_thread_locals(replay::Replayer& replayer) {
-    if (thread_locals_used_) find_all_thread_locals(replayer);
-  }
+  void use_thread_locals(replay::Replayer& replayer) { find_all_thread_locals(replayer); }
   bool has_thread_locals() const { return thread_locals_used_; }
   // Of debug code of these bundles: see is_plain_code().
   bool is_plain(const void* code) const;

@@ -49,6 +49,15 @@ int __cxa_atexit(void (*end)(void*), void* object, void* module) {
   return real(end, object, module);
 }
 
+// Threads are the program's: when one ends, libc does not know.
+int __cxa_thread_atexit(void (*end)(void*), void* object, void* module);
+int __cxa_thread_atexit(void (*end)(void*), void* object, void* module) {
+  (void)module;
+  if (__rdb_module_host != 0 && __rdb_module_host->version >= 9 && !is_guests(object))
+    __rdb_module_host->destroy_in_thread(end, object);
+  return 0;
+}
+
 // Before the C++ library changes a std::string of debug code: one that was moved from the program has its
 // characters in the program's memory.
 __attribute__((visibility("hidden"))) void __rdb_keep_text(const void* string);

@@ -52,6 +52,8 @@ struct rdb_module_host {
   void (*guard)(void);
   // To be called before the kernel writes to the program's memory: as `keep`, and guard() lets it.
   void (*fill)(const void* address, unsigned long size);
+  // To be called when a thread-local object was made.
+  void (*destroy_in_thread)(void (*destroy)(void*), void* object);
 };
 
 // Filled by rdb before any debug code runs.

@@ -354,6 +354,47 @@ int main() {
 """
 
 
+# All threads of the program are one thread of rdb's.
+THREADS = r"""#include <rdb/rdb.h>
+#include <cstdio>
+#include <thread>
+int n;
+rdb_begin_globals
+#include <string>
+struct Life {
+  std::string name = "somebody whose name is long";
+  int hits = 0;
+  ~Life() { std::printf("end of %s, %d hits\n", name.c_str(), hits); }
+};
+static thread_local Life life;
+static thread_local int count = 40;
+static __thread long plain;
+static thread_local long *where = &plain;
+rdb_end_globals
+__attribute__((noinline)) void work(int id) {
+  for (int i = 0; i < 2; i++) {
+    __asm__ volatile("" : : "r"(id), "r"(i) : "memory");
+    rdb_begin
+      if (life.hits++ == 0) life.name += ", of thread " + std::to_string(id);
+      ++*where;
+      std::printf("%d: %d %ld %d %s\n", id, ++count, plain, life.hits, life.name.c_str() + 28);
+    rdb_end
+    __asm__ volatile("" : : "r"(id), "r"(i) : "memory");
+    std::this_thread::yield();
+  }
+}
+int main() {
+  work(0);
+  std::thread first(work, 1);
+  first.join();
+  std::thread second(work, 2);
+  work(3);
+  second.join();
+  return 0;
+}
+"""
+
+
 class PrivateLibc(harness.TestCase):
     def replay(self, name, source, *flags, options=()):
         self.write(name, source)
@@ -403,6 +444,17 @@ class PrivateLibc(harness.TestCase):
                                      "error 1\nprogram's 1\nplain 1\narea 4 9\n42211\n5 ownxx shared program!! 14 9\nlazy\ntext5aXc7\n"
                                      "thread\n" + recorded.out + "destroy lazy\ndestroy second\ndestroy first\n", replayed.err)
                     self.assertIn("debug code must not call std::thread", replayed.err)
+
+    def test_variables_of_each_thread(self):
+        for level in ("-O0", "-O2"):
+            with self.subTest(level):
+                _, replayed = self.replay("threads.cc", THREADS, level)
+                lines = replayed.out.splitlines()
+                for who, begin in ((0, 0), (1, 0), (2, 0), (3, 2)):
+                    name = ", of thread " + str(0 if who == 3 else who)
+                    self.assertEqual([line for line in lines if line.startswith(f"{who}: ")],
+                                     [f"{who}: {41 + i} {1 + i} {1 + i} {name[1:]}" for i in (begin, begin + 1)], f"\n{replayed}")
+                self.assertEqual(sorted(lines[-3:]), [f"end of somebody whose name is long, of thread {who}, {hits} hits" for who, hits in ((0, 4), (1, 2), (2, 2))])
 
     def test_objects_that_the_program_gives(self):
         for level in ("-O0", "-O2"):
