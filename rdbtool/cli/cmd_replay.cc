@@ -12,8 +12,10 @@
 #include "rdbtool/replay/replayer.h"
 #include "rdbtool/trace/programs.h"
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <fcntl.h>
 #include <immintrin.h>
 #include <unistd.h>
@@ -48,11 +50,17 @@ public:
     const char* at = static_cast<const char*>(bytes);
     while (size > 0) {
       ssize_t n = write(fd, at, size);
-      if (n <= 0) return; // nobody listens any more
+      if (n <= 0) {
+        lost_ = errno;
+        return;
+      }
       at += n;
       size -= static_cast<size_t>(n);
     }
   }
+
+  // Why some of it could not be written; 0 if all was.
+  int lost_output() const { return lost_; }
 
   int output_fd() const { return out_; }
   int event_fd() const { return error_; }
@@ -74,7 +82,15 @@ private:
   int out_;
   int error_;
   bool progress_ = false;
+  int lost_ = 0;
 };
+
+// The replay itself went well, but the user has not seen all of it. Where nobody listens any more, nobody
+// misses anything.
+void check_output(int error, std::string_view what) {
+  if (error != 0 && error != EPIPE)
+    throw std::runtime_error(fmt::format("{} was lost in part: {}", what, std::strerror(error)));
+}
 
 // Plays up to `to`, and tells people at a terminal how far it is once it has taken a while.
 std::optional<guest::Ending> run_with_progress(replay::Replayer& replayer, uint64_t to, uint64_t all,
@@ -191,6 +207,8 @@ int play(const ReplayOptions& options, const trace::TraceReader& trace, const tr
   if (ending && next != nullptr && !options.process.empty())
     fmt::print(stderr, "rdb: at time {} it became another program by execve: 'rdb replay -p {}'\n",
                replayer.now().value, next->name);
+  check_output(terminal.lost_output(), "the program's output");
+  check_output(runner.lost_output(), "debug output");
   if (ending) guest::end_as(*ending);
   if (replayer.now().value >= options.to) {
     fmt::print(stderr, "rdb: stopped at time {}, pc {:#x}\n", replayer.now().value, replayer.registers().rip);

@@ -25,13 +25,15 @@ constexpr int kTick = 50'000; // microseconds
 constexpr uint64_t kPatience = 20;
 constexpr off_t kKeptOutput = 1 << 20;
 
-void write_fully(int fd, const char* bytes, size_t size) {
+// False if it cannot be written; errno says why.
+bool write_fully(int fd, const char* bytes, size_t size) {
   while (size > 0) {
     ssize_t n = write(fd, bytes, size);
-    if (n <= 0) return;
+    if (n <= 0) return false;
     bytes += n;
     size -= static_cast<size_t>(n);
   }
+  return true;
 }
 
 // Collects what is written, in memory of its own.
@@ -60,14 +62,16 @@ public:
     put("] ");
   }
   void flush() {
-    write_fully(fd_, room_, used_);
+    if (!write_fully(fd_, room_, used_)) error_ = errno;
     used_ = 0;
   }
+  int error() const { return error_; }
 
 private:
   static inline char room_[1 << 14];
   int fd_;
   size_t used_ = 0;
+  int error_ = 0;
 };
 
 // The debug code's own frames; those of rdb around them are nobody's business.
@@ -164,7 +168,7 @@ void RegionRunner::run(RegionCount& count, Code code, void* argument, int error)
 // Has debug code printed something that is not written yet?
 void RegionRunner::flush_output() {
   for (FILE* file : {stdout, stderr})
-    if (may_be_pending(file) && __fpending(file) != 0) std::fflush(file);
+    if (may_be_pending(file) && __fpending(file) != 0 && std::fflush(file) != 0) lost_output_ = errno;
 }
 
 // Debug code that runs with the guest's FS base and vector registers is about to use libc, for which these
@@ -305,6 +309,7 @@ void RegionRunner::show_output(RegionCount& count) {
   }
   if (options_.prefix && in_line) writer.put("\n");
   writer.flush();
+  if (writer.error() != 0) lost_output_ = writer.error();
   // The file's pages are kept for the next time, unless they are many.
   if ((size > kKeptOutput && ftruncate(captured_, 0) != 0) || lseek(captured_, 0, SEEK_SET) != 0)
     bug("cannot empty the output buffer");

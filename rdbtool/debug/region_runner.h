@@ -39,6 +39,8 @@ public:
   Fallback& fallback() { return fallback_; }
   // Where debug output goes while standard output is something else; -1 if it is not.
   int terminal() const { return terminal_; }
+  // Why some of the debug output could not be written; 0 if all was.
+  int lost_output() const { return lost_output_; }
   // Standard output is a place of its own, from which lines are taken to be counted and shown.
   bool keeps_output() const { return captured_ >= 0; }
 
@@ -69,7 +71,7 @@ private:
   static bool may_be_pending(const FILE* file) {
     return file->_IO_write_ptr != file->_IO_write_base || file->_mode > 0;
   }
-  static void flush_output();
+  void flush_output();
   void begin_libc();
   void end_quick(RegionCount& count, bool completed) noexcept;
   bool must_not_be_left(void* context) const;
@@ -99,6 +101,7 @@ private:
   uint64_t ticks_in_run_ = 0;
   volatile bool gives_up_ = false; // debug code was left, and is reported
   sigset_t mask_ = {};
+  int lost_output_ = 0;
   int terminal_ = -1; // where debug output goes, while standard output is something else
   int captured_ = -1; // where debug output is kept before it gets its prefix
 };

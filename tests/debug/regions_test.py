@@ -342,6 +342,17 @@ class Regions(harness.TestCase):
         with open(self.path("out.txt"), encoding="utf-8") as file:
             self.assertEqual(file.read(), "total 3\n")
 
+    def test_output_that_cannot_be_written(self):
+        """The replay goes on, and says so at its end."""
+        self.build("stack", STACK, "-O0")
+        self.record("./stack", "3", status=-signal.SIGSEGV)
+        for options in ((), ("--prefix",)):
+            replayed = self.rdb("replay", "--debug-output", "/dev/full", *options, self.path("trace"), status=125)
+            self.assertEqual(replayed.out, "pushed 1\n")
+            self.assertIn("\nrdb: debug output was lost in part: No space left on device\n", replayed.err)
+        replayed = self.run_program(["/bin/sh", "-c", f"{harness.rdb()} replay --no-module trace >/dev/full"], status=125)
+        self.assertIn("\nrdb: the program's output was lost in part: No space left on device\n", replayed.err)
+
     def test_program_functions_call_back_into_debug_code(self):
         self.build("callback", CALLBACK, "-O0")
         recorded = self.record("./callback", status=3)
