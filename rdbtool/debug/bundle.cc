@@ -34,6 +34,17 @@ T symbol(void* handle, const char* name, const std::string& path) {
   return reinterpret_cast<T>(address);
 }
 
+// dlopen() does not notice that a file ends too early, and crashes.
+void check_whole(const std::string& path) {
+  bool is_whole = false;
+  try {
+    is_whole = ProgramFile(path).is_whole();
+  } catch (const elf::Error&) {
+    // Not even its beginning is.
+  }
+  if (!is_whole) user_error("cannot load {}: it is not there, or damaged; build the program again", path);
+}
+
 Bundle* g_loading = nullptr; // whose module is being loaded
 
 } // namespace
@@ -120,8 +131,9 @@ uint64_t Bundle::constant_slot(uint64_t address) const {
 
 void Bundle::load(uint64_t bias) {
   bias_ = bias;
-  g_loading = this;
   std::string name = path_ + "/module.so";
+  check_whole(name);
+  g_loading = this;
   // Its own symbols first: nothing of the host may stand in for them.
   handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   g_loading = nullptr;

@@ -41,6 +41,13 @@ uint64_t ProgramFile::bias(uint64_t begin) const {
   return begin - first;
 }
 
+bool ProgramFile::is_whole() const {
+  return std::ranges::all_of(elf_->segments(), [&](const Elf64_Phdr& segment) {
+    return segment.p_type != PT_LOAD ||
+           (segment.p_offset <= size_ && segment.p_filesz <= size_ - segment.p_offset);
+  });
+}
+
 ProgramFile::Code ProgramFile::code() const {
   for (const Elf64_Phdr& segment : elf_->segments())
     if (segment.p_type == PT_LOAD && segment.p_flags & PF_X)

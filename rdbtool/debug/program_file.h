@@ -32,6 +32,8 @@ public:
   ProgramFile& operator=(const ProgramFile&) = delete;
 
   const elf::File& elf() const { return *elf_; }
+  // Does the file have all that is to be loaded of it?
+  bool is_whole() const;
   // What is added to its addresses when its beginning is mapped at `begin`.
   uint64_t bias(uint64_t begin) const;
   // Its executable segment, by whole pages, as linked.

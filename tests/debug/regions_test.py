@@ -360,6 +360,18 @@ class Regions(harness.TestCase):
         self.assertEqual(replayed.out, "441 shown 3\n576 shown 6\n729 shown 9\n" + recorded.out)
         self.assertEqual(replayed.status, recorded.status, f"\n{replayed}")
 
+    def test_a_damaged_bundle(self):
+        self.build("stack", STACK, "-O0")
+        self.record("./stack", "3", status=-signal.SIGSEGV)
+        module = self.path("stack.rdb/module.so")
+        with open(module, "rb") as file:
+            whole = file.read()
+        for size in (0, 30, 3000, len(whole) // 2):
+            with open(module, "wb") as file:
+                file.write(whole[:size])
+            replayed = self.rdb("replay", self.path("trace"), status=2)
+            self.assertIn("rdb: cannot load ./stack.rdb/module.so: it is not there, or damaged", replayed.err)
+
     def test_a_bundle_of_another_build_is_refused(self):
         self.build("stack", STACK, "-O0")
         self.record("./stack", "3", status=-signal.SIGSEGV)
