@@ -157,8 +157,7 @@ LibraryFunction describe_c(Function& function, const TargetLibraryInfo& library)
     result.only_reads.push_back(reads_all || !argument.getType()->isPointerTy() ||
                                 function.onlyReadsMemory() || argument.onlyReadsMemory());
   result.others_only_read = reads_all;
-  for (unsigned i : result.changed)
-    result.only_reads[i] = true; // the program's function is called
+  result.own_serves = true;
   return result;
 }
 

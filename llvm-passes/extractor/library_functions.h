@@ -16,6 +16,7 @@ struct LibraryFunction {
   // These arguments, which are pointers, lead to objects that it may change. If one is the program's, the
   // program's own function does it instead.
   std::vector<unsigned> changed;
+  bool own_serves = false; // if the program has no such function
   // A member of std::string that changes it.
   bool changes_string = false;
   // A member of a class whose objects are pointers to what they share, with a count of them.

@@ -86,6 +86,7 @@ void lend(CallBase& call, Function& function, const LibraryFunction& known) {
   if (is_programs == builder.getFalse()) return;
   GlobalVariable& slot = program_slot(*function.getParent(), function.getName());
   Value* lent = builder.CreateLoad(slot.getValueType(), &slot);
+  if (known.own_serves) is_programs = builder.CreateAnd(is_programs, builder.CreateIsNotNull(lent));
   for (Attribute::AttrKind kind : {Attribute::NoReturn, Attribute::NoUnwind})
     if (function.hasFnAttribute(kind)) call.addFnAttr(kind);
   call.setCalledOperand(builder.CreateSelect(is_programs, lent, &function));

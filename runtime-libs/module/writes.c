@@ -6,6 +6,7 @@
 #undef _FORTIFY_SOURCE
 #include "runtime-libs/module/libc.h"
 
+#include <iconv.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,32 @@ char*(strsep)(char** text, const char* at) {
   if (*text != 0) __rdb_keep(*text, strlen(*text) + 1);
   REAL(strsep)
   return real(text, at);
+}
+
+wchar_t*(wcstok)(wchar_t * text, const wchar_t* at, wchar_t** rest) {
+  wchar_t* from = text != 0 ? text : *rest;
+  if (from != 0) __rdb_keep(from, (wcslen(from) + 1) * sizeof *from);
+  __rdb_keep(rest, sizeof *rest);
+  REAL(wcstok)
+  return real(text, at, rest);
+}
+int(getsubopt)(char** text, char* const* names, char** value) {
+  __rdb_keep(*text, strlen(*text) + 1);
+  __rdb_keep(text, sizeof *text);
+  __rdb_keep(value, sizeof *value);
+  REAL(getsubopt)
+  return real(text, names, value);
+}
+size_t(iconv)(iconv_t how, char** from, size_t* from_size, char** to, size_t* to_size) {
+  if (from != 0) __rdb_keep(from, sizeof *from);
+  if (from_size != 0) __rdb_keep(from_size, sizeof *from_size);
+  if (to != 0 && to_size != 0) {
+    __rdb_keep(*to, *to_size);
+    __rdb_keep(to, sizeof *to);
+    __rdb_keep(to_size, sizeof *to_size);
+  }
+  REAL(iconv)
+  return real(how, from, from_size, to, to_size);
 }
 
 // The kernel writes there.
@@ -183,6 +210,11 @@ static void guard_scanned(const char* format, va_list list) {
 SCANS_ALL()
 SCANS_ALL(__isoc99_)
 SCANS_ALL(__isoc23_)
+int(vswscanf)(const wchar_t* text, const wchar_t* format, va_list list) {
+  __rdb_guard();
+  REAL(vswscanf)
+  return real(text, format, list);
+}
 
 // How long a text becomes is known when it is made, once more.
 static void keep_text(char* to, const char* format, va_list list) {

@@ -48,6 +48,8 @@ printf("%d %s", asprintf(&p->line, "%s!", "made"), p->line); # 5 made!
 printf("%s", strtok(p->words, " ")); printf(" %s", strtok(0, " ")); # one two
 char *rest; printf("%s", strtok_r(p->words, " ", &rest)); printf(" %s", strtok_r(0, " ", &rest)); # one two
 char *rest = p->words; printf("%s", strsep(&rest, " ")); printf(" %s", strsep(&rest, " ")); # one two
+wchar_t *rest; swprintf(p->wide, 20, L"a b"); wcstok(p->wide, L" ", &rest); printf("%ls", wcstok(0, L" ", &rest)); # b
+iconv_t how = iconv_open("UTF-16LE", "UTF-8"); char *in = "ab", *to = p->text; size_t size = 2, room = 20; iconv(how, &in, &size, &to, &room); printf("%d %d", p->text[0], p->text[1]); # 97 0
 p->end = p->words; printf("%s", strsep(&p->end, " ")); printf(" %s", p->end); # one two three
 printf("%s", realpath("/bin/../bin/true", p->room)); # /usr/bin/true
 printf("%d", getcwd(p->room, sizeof p->room) == p->room && p->room[0] == '/'); # 1
@@ -63,6 +65,7 @@ asm volatile("movl $56, (%0)" : : "r"(&p->number)); printf("%d", p->number); # 5
 asm volatile("movl $57, (%0)" : : "r"((long)&p->number) : "memory"); printf("%d", p->number); # 57
 char *to = p->text; long n = 3; asm volatile("rep stosb" : "+D"(to), "+c"(n) : "a"('x') : "memory"); printf("%.3s", p->text); # xxx
 void (*volatile bump)(struct all *) = bump_all; bump(p); sscanf("9", "%d", &p->number); bump(p); printf("%d", p->number); # 10
+jmp_buf place; int key = 1; if (!setjmp(place)) { jump_to = &place; bsearch(&key, p->table, 6, sizeof key, jumping); } bump_all(p); time(&p->now); printf("%d", p->now > 1000); # 1
 fillers[0](p->text); printf("%s", p->text); # filled
 """
 
@@ -70,6 +73,7 @@ C_PROGRAM = r"""#define _GNU_SOURCE
 #include <rdb/rdb.h>
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <iconv.h>
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
@@ -116,6 +120,8 @@ static int by_list(const char *text, const char *format, ...) {
   va_end(list);
   return count;
 }
+static jmp_buf *jump_to;
+static int jumping(const void *a, const void *b) { (void)a, (void)b; longjmp(*jump_to, 1); }
 static void fill(char *text) { strcpy(text, "filled"); }
 static void (*volatile fillers[1])(char *) = {fill};
 rdb_end_globals
@@ -172,6 +178,7 @@ std::vector<int> own{9, 8}; std::swap_ranges(own.begin(), own.end(), p->table); 
 std::fill_n(p->flags.begin(), 3, true); p->flags.flip(); std::cout << p->flags[0] << p->flags[5]; # 01
 auto strings = std::vector<std::string>(3, p->text); strings[0] += "x"; std::cout << strings[0]; # beginx
 try { std::stoi(p->text, &p->size); } catch (std::invalid_argument &e) { std::cout << e.what(); } # stoi
+int key = 3; try { std::bsearch(&key, p->table, 4, sizeof key, throwing); } catch (int n) { std::cout << "caught " << n << ' '; } std::sscanf("8", "%d", &p->number); std::cout << p->number << tag(p->number); # caught 5 89
 try { p->text.at(100) = 'c'; } catch (std::out_of_range &e) { std::cout << "out of range"; } # out of range
 """
 
@@ -179,6 +186,7 @@ CXX_PROGRAM = r"""#include <rdb/rdb.h>
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <filesystem>
@@ -207,12 +215,14 @@ struct All {
   std::error_code error;
   std::vector<bool> flags = std::vector<bool>(70);
 };
+__attribute__((noinline)) int tag(int &n) { return ++n; }
 static std::string make() { return "made at last"; }
 inline std::string &once() { static std::string text = make(); return text; }
 std::ostream &out = std::cout;
 rdb_begin_globals
 static std::locale kept_locale;
 static std::exception_ptr kept_pointer;
+static int throwing(const void *, const void *) { throw 5; }
 rdb_end_globals
 FUNCTIONS
 int main() {
