@@ -3,6 +3,7 @@
 // reads off where the arguments are there. A place must be exact for its path: a label at the end of a block
 // whose code goes on in a block that others reach too is a place *after* an instruction, not before one.
 #include "codegen-patch/debug_names.h"
+#include "codegen-patch/frame_setup.h"
 #include "codegen-patch/placement.h"
 #include "codegen-patch/records.h"
 #include "codegen-patch/values.h"
@@ -167,32 +168,6 @@ bool is_shared(const MachineInstr& label) {
   return false;
 }
 
-// The blocks in which the stack frame is set up: all, unless the compiler moved the setup into a part.
-bool has_frame(const MachineInstr& label) {
-  const MachineFunction& function = *label.getMF();
-  for (auto before = label.getIterator(); before != label.getParent()->begin();) {
-    --before;
-    if (before->getFlag(MachineInstr::FrameDestroy)) return false;
-  }
-  for (auto after = label.getIterator(); after != label.getParent()->end(); ++after)
-    if (after->getFlag(MachineInstr::FrameSetup) && is_code(*after)) return false;
-  const auto& saves = function.getFrameInfo().getSavePoints();
-  if (saves.empty()) return true;
-  const auto& restores = function.getFrameInfo().getRestorePoints();
-  std::set<const MachineBasicBlock*> seen;
-  std::vector<const MachineBasicBlock*> work;
-  for (const auto& [block, registers] : saves)
-    work.push_back(block);
-  while (!work.empty()) {
-    const MachineBasicBlock* block = work.back();
-    work.pop_back();
-    if (!seen.insert(block).second || restores.contains(const_cast<MachineBasicBlock*>(block))) continue;
-    for (const MachineBasicBlock* next : block->successors())
-      work.push_back(next);
-  }
-  return seen.contains(label.getParent());
-}
-
 using VariableAt = std::pair<const DILocalVariable*, const DILocation*>;
 
 // The records in force at a label: those before it in its block whose registers still hold, and those right
@@ -236,7 +211,7 @@ bool needs_frame(const descriptors::Part& part, const MachineFunction& function)
   auto is_frame_register = [&](uint64_t number) {
     return number == static_cast<uint64_t>(
                          registers->getDwarfRegNum(registers->getFrameRegister(function), false)) ||
-           number == 7 /* rsp */;
+           number == 7 /* rsp */ || number == 3 /* rbx, of frames that need a third one */;
   };
   if (part.cls == descriptors::Class::kStack) return is_frame_register(part.reg);
   return any_of(part.steps, [&](const descriptors::Step& step) {

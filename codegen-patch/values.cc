@@ -279,6 +279,14 @@ Part part_of_record(const MachineInstr& record, uint64_t size) {
         if (!reg) throw Unknown{"it is in a register that cannot be described"};
         if (part.size > descriptors::register_size(reg->number))
           throw Unknown{"it is wider than its register"};
+        if (reg->bits < part.size * 8) {
+          // A value of 64 bits in one of 32 was made by an instruction that clears the rest, but is taken
+          // from the register that it copied, whose rest is something else. Narrower ones keep the rest.
+          if (reg->bits != 32 || part.size != 8) throw Unknown{"only a part of its value is known"};
+          part.cls = Class::kValue;
+          part.steps = {{Op::kRegister, reg->number}, {Op::kZeroExtend, reg->bits}};
+          return part;
+        }
         part.cls = Class::kRegister;
         part.reg = reg->number;
         return part;

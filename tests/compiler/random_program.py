@@ -35,11 +35,14 @@ class Program:
     """Variables are pairs of type and name; of type "counter" are those of loops, which are not written to, and of type
     "array" those with eight elements."""
 
+    types = TYPES
+    parameters = PARAMETERS
+
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.functions = []  # name, types of the parameters
         self.regions = 0
-        self.text = [TYPES]
+        self.text = [self.types]
         for number in range(self.random.randint(3, 6)):
             self.add_function(number)
         self.add_main()
@@ -78,6 +81,9 @@ class Program:
                 found += [name + ".i", name + ".b[1]", name + ".h[1]"]
         return found
 
+    def leaf(self, scalars):
+        return self.random.choice(scalars) if scalars and self.random.random() < .75 else self.global_scalar()
+
     def expression(self, variables, depth=0):
         def operand():
             return self.expression(variables, depth + 1)
@@ -85,7 +91,7 @@ class Program:
         what = self.random.random()
         scalars = self.scalars(variables)
         if depth > 2 or what < .35:
-            return self.random.choice(scalars) if scalars and self.random.random() < .75 else self.global_scalar()
+            return self.leaf(scalars)
         if what < .45:
             return f"{self.random.choice(CONSTANTS)}u"
         if what < .8:
@@ -258,20 +264,28 @@ class Program:
     # Functions.
 
     def add_function(self, number):
-        parameters = [(self.random.choice(PARAMETERS), f"p{k}") for k in range(self.random.randint(1, 3))]
+        parameters = [(self.random.choice(self.parameters), f"p{k}") for k in range(self.random.randint(1, 3))]
         kind = self.random.choice(KINDS)
         self.body, self.names = [], 0
         self.block(parameters, "  ", 0, False)
-        words = ", ".join(f"{type_}{'' if type_.endswith('*') else ' '}{name}" for type_, name in parameters)
         end = self.call(parameters) if self.random.random() < .4 and self.functions else self.expression(parameters)
-        self.text += [f"{kind}u f{number}({words}) {{\n", *self.body, f"  return {end};\n}}\n"]
+        self.text += [self.heading(kind, "u", f"f{number}", parameters), *self.body, f"  return {end};\n}}\n"]
         self.functions.append((f"f{number}", [type_ for type_, _ in parameters]))
 
+    def spelled(self, type_):
+        return type_
+
+    def heading(self, kind, result, name, parameters):
+        words = [f"{self.spelled(type_)}{'' if type_.endswith('*') else ' '}{parameter}" for type_, parameter in parameters]
+        return f"{kind}{result} {name}({', '.join(words)}) {{\n"
+
+    def main_argument(self, kind):
+        return {"u": "x + i", "struct S": "m", "struct S *": "&m", "u *": "&x", "union U": "gu"}[kind]
+
     def add_main(self):
-        arguments = {"u": "x + i", "struct S": "m", "struct S *": "&m", "u *": "&x", "union U": "gu"}
         self.text.append("int main(int argc, char **argv) {\n  (void)argv;\n  u x = argc; struct S m = {argc, 2, 3, {4, 5}};\n"
                          "  for (u i = 0; i < 2; i++) {\n")
-        self.text += [f'    x += {name}({", ".join(arguments[kind] for kind in parameters)});\n    printf("%u %u\\n", x, m.a);\n'
+        self.text += [f'    x += {name}({", ".join(self.main_argument(kind) for kind in parameters)});\n    printf("%u %u\\n", x, m.a);\n'
                       for name, parameters in self.functions]
         self.text.append("  }\n  return 0;\n}\n")
 

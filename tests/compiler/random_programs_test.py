@@ -10,7 +10,8 @@ import subprocess
 import sys
 import unittest
 
-from random_program import generate
+import random_program
+import random_wide_program
 from toolchain import CLANG, RDB_CLANG, SOURCE, CompilerTest
 from values_test import ORACLE, first_not_in_order
 
@@ -21,10 +22,16 @@ FLAGS = ["-w", "-ftrivial-auto-var-init=zero"]
 OPTIMISED = ("-O1", "-O2", "-O3", "-Os")
 MOST_OUTPUT = 300_000  # a program that prints more says nothing new
 
+FIRST_WIDE = 10_000  # from that seed on the programs are those of random_wide_program.py
+
 # With optimisation: seeds that show a wrong value, which docs/limits.md then says. One that has become right must go.
 KNOWN_WRONG = frozenset()
 # The last three: a copy that callers leave out, a sum whose parts wrap around, and a store that code generation moves ahead of a label in a loop.
 SOME = (*range(8), 147, 178, 249)
+
+
+def generate(seed):
+    return random_program.generate(seed) if seed < FIRST_WIDE else random_wide_program.generate(seed - FIRST_WIDE)
 
 
 class RandomPrograms(CompilerTest):
