@@ -2,6 +2,7 @@
 #include "codegen-patch/astray.h"
 
 #include "codegen-patch/debug_names.h"
+#include "codegen-patch/labels.h"
 #include "codegen-patch/record_flow.h"
 
 #include "llvm/IR/CFG.h"
@@ -18,15 +19,6 @@ namespace rdb::codegen {
 using namespace llvm;
 
 namespace {
-
-std::vector<DbgLabelRecord*> labels_in(const BasicBlock& block) {
-  std::vector<DbgLabelRecord*> labels;
-  for (const Instruction& instruction : block)
-    for (DbgRecord& record : instruction.getDbgRecordRange())
-      if (auto* label = dyn_cast<DbgLabelRecord>(&record); label && parse_label(label->getLabel()->getName()))
-        labels.push_back(label);
-  return labels;
-}
 
 const Value* condition_of(const BasicBlock& block) {
   const auto* branch = dyn_cast_or_null<BranchInst>(block.getTerminator());
@@ -121,10 +113,6 @@ void Astray::after(Function& function) {
       if (!is_between && all_of(ways, [&](unsigned way) { return way == gain; })) continue;
       bool is_doubled = before == 0 && !is_between && all_of(ways, [&](unsigned way) { return way == 1; }) &&
                         gain == ways.size();
-      if (is_traced())
-        fmt::print(stderr, "rdb: {} {} in {} (gain {} of {} ways)\n", label->getLabel()->getName().str(),
-                   is_doubled ? "comes from all of several ways" : "comes to stand on other paths",
-                   function.getName().str(), gain, ways.size());
       if (is_doubled) {
         if (joined.insert(key).second)
           forget_values(*label, block, gain);
@@ -132,10 +120,7 @@ void Astray::after(Function& function) {
           label->eraseFromParent();
         continue;
       }
-      const DILabel* old = label->getLabel();
-      size_t number = *parse_label(old->getName());
-      label->setLabel(DILabel::get(function.getContext(), old->getScope(), astray_name(number),
-                                   old->getFile(), old->getLine(), 0, false, std::nullopt));
+      lead_astray(*label);
     }
   }
   labels_.clear();

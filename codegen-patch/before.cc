@@ -300,11 +300,17 @@ void Placement::attach(PassBuilder& builder) {
     auto simplifies = [](StringRef pass) {
       return pass == "InstCombinePass" || pass == "AggressiveInstCombinePass" || pass == "BDCEPass";
     };
+    auto unrolls = [](StringRef pass) { return pass == "LoopFullUnrollPass" || pass == "LoopUnrollPass"; };
     auto cleans_up = [](StringRef pass) { return pass == "SROAPass" || pass == "PromotePass"; };
     callbacks->registerBeforeNonSkippedPassCallback([=, this](StringRef pass, const Any& unit) {
       const auto* function = any_cast<const Function*>(&unit);
       if (function && !cleans_up(pass)) lost_marks_.before(**function);
       if (const Function* around = function_of(unit); around && joins(pass)) astray_.before(*around);
+      if (function && joins(pass)) arms_.before(**function);
+      if (const Function* around = function_of(unit); around && unrolls(pass)) {
+        unrolled_ = const_cast<Function*>(around);
+        loop_exits_.before(*unrolled_);
+      }
       if (function && simplifies(pass))
         value_check_.before(**function,
                             pass == "BDCEPass" ? ValueCheck::Phis::kNeedParts : ValueCheck::Phis::kNeedAll);
@@ -319,6 +325,8 @@ void Placement::attach(PassBuilder& builder) {
           if (constant && !cleans_up(pass)) lost_marks_.after(**constant);
           if (const Function* around = function_of(unit); around && joins(pass))
             astray_.after(const_cast<Function&>(*around));
+          if (constant && joins(pass)) arms_.after(const_cast<Function&>(**constant));
+          if (unrolls(pass)) loop_exits_.after(*unrolled_);
           if (constant && pass == "LoopVectorizePass")
             tags_.mark_vectorised(const_cast<Function&>(**constant));
           if (constant && simplifies(pass)) value_check_.after(const_cast<Function&>(**constant));
@@ -328,6 +336,11 @@ void Placement::attach(PassBuilder& builder) {
           tags_.after_removal(function, pass == "SROAPass");
         });
   }
+  // Of a loop that is gone nothing is told but the pass.
+  if (auto* callbacks = builder.getPassInstrumentationCallbacks(); callbacks && optimised_)
+    callbacks->registerAfterPassInvalidatedCallback([this](StringRef pass, const PreservedAnalyses&) {
+      if (pass == "LoopFullUnrollPass") loop_exits_.after(*unrolled_);
+    });
   if (auto* callbacks = builder.getPassInstrumentationCallbacks(); callbacks && is_traced()) {
     auto trace = std::make_shared<LabelTrace>();
     callbacks->registerAfterPassCallback(

@@ -6,6 +6,7 @@
 #include "codegen-patch/frame_setup.h"
 #include "codegen-patch/placement.h"
 #include "codegen-patch/records.h"
+#include "codegen-patch/selected_bits.h"
 #include "codegen-patch/values.h"
 
 #include "llvm/CodeGen/MachineBasicBlock.h"
@@ -65,6 +66,23 @@ public:
 };
 
 char RecordCheck::ID = 0;
+
+// Behind the last of them, right before instruction selection.
+class LastRecordCheck : public FunctionPass {
+public:
+  static char ID;
+  LastRecordCheck() : FunctionPass(ID) {}
+  StringRef getPassName() const override { return "rdb last record check"; }
+  void getAnalysisUsage(AnalysisUsage& usage) const override { usage.setPreservesAll(); }
+  bool runOnFunction(Function& function) override {
+    if (!current_placement) return false;
+    current_placement->on_prepared_function(function);
+    if (current_placement->optimised_) drop_partly_selected(function);
+    return false;
+  }
+};
+
+char LastRecordCheck::ID = 0;
 
 namespace {
 
@@ -238,11 +256,15 @@ Placement::Placement(const extractor::Extraction& extraction, bool optimised, Re
   callback_ = std::make_unique<RegisterTargetPassConfigCallback>(
       [](TargetMachine&, PassManagerBase&, TargetPassConfig* config) {
         static RegisterPass<MachinePlacement> registration("rdb-placement", "rdb placement");
-        static RegisterPass<RecordCheck> check("rdb-record-check", "rdb record check");
+        static RegisterPass<RecordCheck> record_check("rdb-record-check", "rdb record check");
         config->insertPass(&LiveDebugValuesID, &MachinePlacement::ID);
-        for (StringRef name : {"loop-reduce", "codegenprepare"})
+        static RegisterPass<LastRecordCheck> last_check("rdb-last-record-check", "rdb last record check");
+        auto insert_behind = [&](StringRef name, const void* check) {
           if (const PassInfo* pass = PassRegistry::getPassRegistry()->getPassInfo(name))
-            config->insertPass(pass->getTypeInfo(), &RecordCheck::ID);
+            config->insertPass(pass->getTypeInfo(), check);
+        };
+        insert_behind("loop-reduce", &RecordCheck::ID);
+        insert_behind("codegenprepare", &LastRecordCheck::ID);
       });
 }
 

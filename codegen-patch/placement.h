@@ -7,8 +7,10 @@
 
 #include "codegen-patch/astray.h"
 #include "codegen-patch/code_order.h"
+#include "codegen-patch/loop_exits.h"
 #include "codegen-patch/lost_marks.h"
 #include "codegen-patch/snapshots.h"
+#include "codegen-patch/switch_arms.h"
 #include "codegen-patch/value_check.h"
 #include "codegen-patch/write_tags.h"
 #include "descriptors/descriptor.h"
@@ -65,6 +67,7 @@ public:
 private:
   friend class MachinePlacement;
   friend class RecordCheck;
+  friend class LastRecordCheck;
   // An instance between the end of optimisation and machine code.
   struct Frozen {
     size_t function;
@@ -110,6 +113,9 @@ private:
   LostMarks lost_marks_{tags_};
   Snapshots snapshots_;
   Astray astray_;
+  SwitchArms arms_;
+  LoopExits loop_exits_;
+  llvm::Function* unrolled_ = nullptr; // the function of the loop that a pass unrolls
   ValueCheck value_check_;
   std::map<const llvm::Function*, ValueCheck> prepared_; // in code generation
   CodeOrder order_;

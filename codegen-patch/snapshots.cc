@@ -2,6 +2,7 @@
 #include "codegen-patch/snapshots.h"
 
 #include "codegen-patch/debug_names.h"
+#include "codegen-patch/labels.h"
 #include "codegen-patch/records.h"
 
 #include "llvm/BinaryFormat/Dwarf.h"
@@ -20,15 +21,6 @@ using namespace llvm;
 namespace {
 
 constexpr StringLiteral kVariables = "rdb.var.";
-
-std::vector<DbgLabelRecord*> labels_of(Function& function) {
-  std::vector<DbgLabelRecord*> labels;
-  for (Instruction& instruction : instructions(function))
-    for (DbgRecord& record : instruction.getDbgRecordRange())
-      if (auto* label = dyn_cast<DbgLabelRecord>(&record); label && parse_label(label->getLabel()->getName()))
-        labels.push_back(label);
-  return labels;
-}
 
 bool is_copy(const DbgRecord& record, const DbgLabelRecord& label) {
   const auto* other = dyn_cast<DbgLabelRecord>(&record);
@@ -64,7 +56,7 @@ std::string Snapshots::name(size_t function, size_t position) {
 // Records before a label and records behind it get an instruction between them.
 void Snapshots::before(Function& function) {
   stale_.find(function);
-  for (DbgLabelRecord* label : labels_of(function)) {
+  for (DbgLabelRecord* label : labels_in(function)) {
     Instruction* next = label->getMarker()->MarkedInstr;
     std::vector<DbgRecord*> behind;
     for (auto record = label->getIterator(); record != label->getMarker()->StoredDbgRecords.end(); ++record)
@@ -84,7 +76,7 @@ void Snapshots::after(Function& function) {
   for (Instruction* barrier : barriers_)
     barrier->eraseFromParent();
   barriers_.clear();
-  std::vector<DbgLabelRecord*> labels = labels_of(function);
+  std::vector<DbgLabelRecord*> labels = labels_in(function);
   if (labels.empty()) return;
   Found found = find_variables(function);
   std::map<DbgLabelRecord*, std::vector<size_t>> missing; // positions

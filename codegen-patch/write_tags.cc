@@ -115,10 +115,11 @@ bool WriteTags::lost_recursion(const Function& function, const DbgLabelRecord& l
     std::set<unsigned> missing(calls->second.begin(), calls->second.end());
     for (const BasicBlock& block : function)
       for (const Instruction& instruction : block) {
-        // The call itself, or code that was inlined through it.
+        // The call itself, or code that was inlined through it; not a copy that is made for the call.
         for (const DILocation* at = instruction.getDebugLoc(); at; at = at->getInlinedAt())
           if (at->getInlinedAt() == level->getInlinedAt() && at->getScope()->getSubprogram() == subprogram &&
-              (isa<CallBase>(instruction) || at != instruction.getDebugLoc().get()))
+              ((isa<CallBase>(instruction) && !isa<IntrinsicInst>(instruction)) ||
+               at != instruction.getDebugLoc().get()))
             missing.erase(at->getLine());
       }
     if (!missing.empty()) return true;

@@ -270,7 +270,10 @@ class Program:
         self.block(parameters, "  ", 0, False)
         end = self.call(parameters) if self.random.random() < .4 and self.functions else self.expression(parameters)
         self.text += [self.heading(kind, "u", f"f{number}", parameters), *self.body, f"  return {end};\n}}\n"]
-        self.functions.append((f"f{number}", [type_ for type_, _ in parameters]))
+        self.declare(f"f{number}", parameters)
+
+    def declare(self, name, parameters):
+        self.functions.append((name, [type_ for type_, _ in parameters]))
 
     def spelled(self, type_):
         return type_

@@ -10,9 +10,10 @@ import subprocess
 import sys
 import unittest
 
+import random_cxx_program
 import random_program
 import random_wide_program
-from toolchain import CLANG, RDB_CLANG, SOURCE, CompilerTest
+from toolchain import CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest
 from values_test import ORACLE, first_not_in_order
 
 FULL = "--full" in sys.argv
@@ -22,7 +23,9 @@ FLAGS = ["-w", "-ftrivial-auto-var-init=zero"]
 OPTIMISED = ("-O1", "-O2", "-O3", "-Os")
 MOST_OUTPUT = 300_000  # a program that prints more says nothing new
 
-FIRST_WIDE = 10_000  # from that seed on the programs are those of random_wide_program.py
+# From these seeds on the programs are those of the other modules.
+FIRST_WIDE = 10_000
+FIRST_CXX = 20_000
 
 # With optimisation: seeds that show a wrong value, which docs/limits.md then says. One that has become right must go.
 KNOWN_WRONG = frozenset()
@@ -31,20 +34,29 @@ SOME = (*range(8), 147, 178, 249)
 
 
 def generate(seed):
-    return random_program.generate(seed) if seed < FIRST_WIDE else random_wide_program.generate(seed - FIRST_WIDE)
+    if seed >= FIRST_CXX:
+        return random_cxx_program.generate(seed - FIRST_CXX)
+    return random_wide_program.generate(seed - FIRST_WIDE) if seed >= FIRST_WIDE else random_program.generate(seed)
+
+
+def compilers(seed):
+    """The name of the source, clang, and rdb-clang."""
+    return ("p.cc", CLANGXX, RDB_CLANGXX) if seed >= FIRST_CXX else ("p.c", CLANG, RDB_CLANG)
 
 
 class RandomPrograms(CompilerTest):
     def expected(self, seed):
         """What the program prints with its regions compiled in; None if that is too much."""
-        self.write("p.c", generate(seed))
+        name, clang, _ = compilers(seed)
+        self.write(name, generate(seed))
         include = os.path.join(SOURCE, "runtime-libs", "include")
-        self.run_command([CLANG, *FLAGS, "-O1", "-DRDB_INLINE", "-I" + include, "p.c", "-o", "inline"])
+        self.run_command([clang, *FLAGS, "-O1", "-DRDB_INLINE", "-I" + include, name, "-o", "inline"])
         out = self.run_command(["./inline"]).stdout
         return out.splitlines() if len(out) <= MOST_OUTPUT else None
 
-    def shown(self, level):
-        self.run_command([RDB_CLANG, *FLAGS, level, "p.c", "-o", "prog"])
+    def shown(self, seed, level):
+        name, _, rdb_clang = compilers(seed)
+        self.run_command([rdb_clang, *FLAGS, level, name, "-o", "prog"])
         return self.run_command(["/usr/bin/env", "LD_PRELOAD=" + ORACLE, "RDB_ORACLE_BUNDLE=prog.rdb", "./prog"]).stdout.splitlines()
 
     def wrong(self, seed):
@@ -52,7 +64,7 @@ class RandomPrograms(CompilerTest):
         found = {}
         expected = self.expected(seed)
         for level in OPTIMISED if expected is not None else ():
-            line = first_not_in_order(self.shown(level), expected)
+            line = first_not_in_order(self.shown(seed, level), expected)
             if line is not None:
                 found[level] = line
         return found
@@ -71,7 +83,7 @@ class RandomPrograms(CompilerTest):
             expected = self.expected(seed)
             if expected is not None:
                 with self.subTest(seed=seed):
-                    self.assertIsNone(first_not_in_order(self.shown("-O0"), expected), f"tests/compiler/random_program.py {seed}")
+                    self.assertIsNone(first_not_in_order(self.shown(seed, "-O0"), expected), f"tests/compiler/random_program.py {seed}")
 
     def test_without_optimisation(self):
         self.check_unoptimised(range(60 if FULL else 6))

@@ -5,6 +5,7 @@ goto, recursion, nested loops over arrays long enough for vectors, and regions t
 
     random_wide_program.py SEED      prints one
 """
+import re
 import sys
 
 from random_program import PARAMETERS, TYPES, Program, named
@@ -30,6 +31,8 @@ MORE_GLOBALS = ["gP.x", "hP.y", "gQ.n", "gT.t[1]", "gL.l[1]", "gB.b", "gB.c", "h
                 "grid[2][3]", "longs[7]"]
 GLOBAL_STRUCTURES = {"struct P": ("gP", "hP"), "struct Q": ("gQ",), "struct T": ("gT",), "struct L": ("gL",), "struct B": ("gB", "hB")}
 
+MOST_WORK = 5000  # statements that a call may lead to
+
 
 class WideProgram(Program):
     types = MORE_TYPES
@@ -37,7 +40,34 @@ class WideProgram(Program):
 
     def __init__(self, seed):
         self.makers = []  # functions that return structures: name, type, types of the parameters
+        self.known = []   # all other functions
+        self.work = {}    # about how many statements a call of a function leads to
+        self.turns, self.own_work = 1, 0
         super().__init__(seed)
+
+    # Only so much is called in loops as comes to an end.
+
+    @property
+    def functions(self):
+        return [function for function in self.known if self.work[function[0]] * self.turns < MOST_WORK]
+
+    @functions.setter
+    def functions(self, _):
+        pass
+
+    def declare(self, name, parameters):
+        self.known.append((name, [type_ for type_, _ in parameters]))
+        self.work[name], self.own_work = self.own_work, 0
+
+    def line(self, indent, text):
+        super().line(indent, text)
+        called = sum(self.work.get(name, 0) for name in re.findall(r"\b([fqm]\d+)\(", text))
+        self.own_work += self.turns * (1 + called)
+
+    def block(self, variables, indent, depth, in_loop):
+        before, self.turns = self.turns, 6 ** len(named(variables, "counter"))
+        super().block(variables, indent, depth, in_loop)
+        self.turns = before
 
     # Expressions: all operands are made unsigned, so that nothing overflows.
 
@@ -105,7 +135,7 @@ class WideProgram(Program):
         if kind in REALS:
             return self.real(variables, 1)
         if kind in SMALL:
-            makers = [maker for maker in self.makers if maker[1] == kind]
+            makers = [maker for maker in self.makers if maker[1] == kind and self.work[maker[0]] * self.turns < MOST_WORK]
             if makers and self.random.random() < .3:
                 return self.made(self.random.choice(makers), variables)
             return self.choice(*named(variables, kind), *GLOBAL_STRUCTURES[kind])
@@ -312,7 +342,7 @@ class WideProgram(Program):
         self.text += [heading, *self.body, f"  return {self.expression(parameters)};\n}}\n"]
         name = f"q{number}"  # nobody else says how deep
         self.text.append(f"static u {name}(u p0) {{ return r{number}(1, p0, {self.argument(parameters[2][0], [])}); }}\n")
-        self.functions.append((name, ["u"]))
+        self.declare(name, [("u", "p0")])
 
     def add_maker(self, number):
         parameters = [(self.random.choice(self.parameters), f"p{k}") for k in range(self.random.randint(1, 3))]
@@ -327,6 +357,7 @@ class WideProgram(Program):
         kind = self.choice("static ", "__attribute__((noinline)) ", "static inline __attribute__((always_inline)) ")
         self.text += [self.heading(kind, result, f"m{number}", parameters), *self.body, "  return made;\n}\n"]
         self.makers.append((f"m{number}", result, [type_ for type_, _ in parameters]))
+        self.work[f"m{number}"], self.own_work = self.own_work, 0
 
     def main_argument(self, kind):
         if kind in INTEGERS:

@@ -85,6 +85,24 @@ void vector(void) {
   }
 }
 
+// Two arms do the same, and one of them stays for both.
+struct B { unsigned a : 3, b : 13; signed c : 7; unsigned d : 9; unsigned long e : 40; } gB = {1, 2, 3, 4, 5};
+__attribute__((noinline)) static u arms(u p) {
+  switch ((garr[p & 7] << (h1 & 3)) % 9) {
+  case 0: gB.c = 1; break;
+  case 1: gB.c = 8; break;
+  case 2: gB.c = 30; break;
+  case 5: gB.c = 36;
+    rdb_begin
+      printf("arms %u\n", p);
+    rdb_end
+  case 6: gB.c = 43; break;
+  case 7: gB.c = p >> g2; break;
+  default: gB.c ^= 5;
+  }
+  return p;
+}
+
 int main(int argc, char** argv) {
   (void)argv;
   u x = argc;
@@ -101,6 +119,11 @@ int main(int argc, char** argv) {
   doubled(m);
   printf("%u\n", x);
   doubled_of_global();
+  h1 = 0;
+  for (u i = 0; i < 8; i++) {
+    garr[i] = i + 1;
+    printf("%u %u\n", arms(i), gB.c);
+  }
   memset(gb, 0, sizeof gb);
   vector();
   return 0;

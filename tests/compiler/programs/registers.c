@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Values whose registers or stack slots are not at every place what they are at another: half of a register that is copied, and a stack
-// frame that is set up only where it is needed.
+// Values whose registers or stack slots are not at every place what they are at another: half of a register that is copied, a stack frame
+// that is set up only where it is needed, and a value of which the machine's instruction looks at some bits only.
 #include <rdb/rdb.h>
 #include <stdio.h>
 
@@ -33,6 +33,15 @@ __attribute__((noinline)) static u frameless(struct S p) {
   return x * p.a + y * called(&p.n.d);
 }
 
+// Of m the lower half is needed only, which is that of n.
+__attribute__((noinline, target("bmi"))) static u extracted(u n, u x) {
+  u m = n & 0xffff;
+  rdb_begin
+    printf("extracted %u\n", m);
+  rdb_end
+  return __builtin_ia32_bextr_u32(x, m);
+}
+
 int main(int argc, char** argv) {
   (void)argv;
   struct S m = {argc, 2, 3, {4, 5}, {6, 7}};
@@ -40,6 +49,7 @@ int main(int argc, char** argv) {
   for (unsigned long i = 1; i < 4; i++) {
     x += lower_half(0x123456789abcdef * i, argc);
     x += frameless(m);
+    if (__builtin_cpu_supports("bmi")) x += extracted(0x12345678 * i, x);
     g0++;
   }
   printf("%u\n", x);

@@ -73,6 +73,18 @@ static u counted(u p) {
   return 255;
 }
 
+// Each turn of the loop gets code of its own, and n is that of the last one.
+__attribute__((noinline)) static void unrolled(u p) {
+  u n = 0;
+  do {
+    garr[n] ^= p >> n;
+  } while (n++ < 5 && garr[n] != 3);
+  rdb_begin
+    printf("unrolled %u\n", n);
+  rdb_end
+  gv = p;
+}
+
 int main(int argc, char** argv) {
   (void)argv;
   u x = argc;
@@ -93,5 +105,7 @@ int main(int argc, char** argv) {
   x = g0;
   for (u i = 0; i < 2; i++)
     x += counted(x + i);
+  unrolled(x);
+  unrolled(0);
   return 0;
 }
