@@ -67,6 +67,7 @@ void Bundle::unload() {
   void* handle = std::exchange(handle_, nullptr);
   if (handle == nullptr) return;
   thread_blocks_.end();
+  if (void* finish = dlsym(handle, "__rdb_module_finish")) reinterpret_cast<void (*)()>(finish)();
   // dlclose() does not run the destructors of every module, and debug code registers them under the
   // program's name.
   for (size_t i = 0; i < descriptors_.symbols.size(); ++i)

@@ -151,6 +151,8 @@ static const char* refused_call(long number) {
     REFUSED(unshare)
     REFUSED(setns)
     REFUSED(chroot)
+    REFUSED(chdir)
+    REFUSED(fchdir)
     REFUSED(brk)
     REFUSED(mmap)
     REFUSED(munmap)

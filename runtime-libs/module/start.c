@@ -9,6 +9,20 @@ __attribute__((visibility("default"), noinline)) void __rdb_module_needs_libc(vo
   if (__rdb_module_host != 0 && __rdb_module_host->version >= 7) __rdb_module_host->use_libc();
 }
 
+// Functions to be called at the end, under the name of the module. It has no start files that would see to
+// it.
+extern void* __dso_handle __attribute__((visibility("hidden")));
+int __cxa_atexit(void (*end)(void*), void* object, void* module);
+void __cxa_finalize(void* module);
+int atexit(void (*end)(void));
+int atexit(void (*end)(void)) {
+  return __cxa_atexit((void (*)(void*))end, 0, &__dso_handle);
+}
+__attribute__((visibility("default"))) void __rdb_module_finish(void);
+void __rdb_module_finish(void) {
+  __cxa_finalize(&__dso_handle);
+}
+
 // Defined by rdb itself; not there if something else loads the module.
 __attribute__((weak, visibility("default"))) void rdb_module_starting(const struct rdb_module_host** host,
                                                                       void** slots);

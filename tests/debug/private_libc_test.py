@@ -354,6 +354,30 @@ int main() {
 """
 
 
+ENDINGS = r"""#include <rdb/rdb.h>
+#include <cstdio>
+int n;
+rdb_begin_globals
+#include <cstdlib>
+#include <iostream>
+static void first() { std::cout << "first\n"; }
+static void second() { std::cout << "second " << n << "\n"; }
+rdb_end_globals
+int main() {
+  for (int i = 0; i < 2; i++) {
+    n++;
+    rdb_begin
+      if (i == 0) { std::ios::sync_with_stdio(false); std::atexit(first); std::atexit(second); }
+      std::cout << "cout " << i << '\n';
+      std::printf("printf %d\n", i);
+      std::clog << "clog " << i << '\n';
+    rdb_end
+    std::printf("program %d\n", i); std::fflush(stdout);
+  }
+  return 0;
+}
+"""
+
 # All threads of the program are one thread of rdb's.
 THREADS = r"""#include <rdb/rdb.h>
 #include <cstdio>
@@ -444,6 +468,12 @@ class PrivateLibc(harness.TestCase):
                                      "error 1\nprogram's 1\nplain 1\narea 4 9\n42211\n5 ownxx shared program!! 14 9\nlazy\ntext5aXc7\n"
                                      "thread\n" + recorded.out + "destroy lazy\ndestroy second\ndestroy first\n", replayed.err)
                     self.assertIn("debug code must not call std::thread", replayed.err)
+
+    def test_what_is_to_come_at_the_end(self):
+        """And streams with buffers of their own, whose output belongs to the region nevertheless."""
+        _, replayed = self.replay("endings.cc", ENDINGS, "-O0")
+        self.assertEqual(replayed.out, "".join(f"cout {i}\nprintf {i}\nprogram {i}\n" for i in range(2)) + "second 2\nfirst\n", f"\n{replayed}")
+        self.assertTrue(replayed.err.endswith("\nclog 0\nclog 1\n"), f"\n{replayed}")
 
     def test_variables_of_each_thread(self):
         for level in ("-O0", "-O2"):
