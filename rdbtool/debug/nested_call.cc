@@ -439,6 +439,10 @@ void NestedCalls::open(uint64_t begin, uint64_t end) {
 }
 
 bool NestedCalls::notice_write(uint64_t address, void* context) {
+  if (running_) return false;
+  // Of what debug code writes itself the old bytes are kept by now: only the translations must go.
+  if (!guard_.is_read_only())
+    return address < guest::kHighEnd && replayer_.space().release_code_page(GuestAddr(address));
   if (!guard_.is_withheld(guest::page_down(address))) return false;
   guard_.note(address, context);
   open(address, address + 1);

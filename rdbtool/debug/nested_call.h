@@ -57,7 +57,7 @@ public:
   static void fill_for_debug_code(const void* address, unsigned long size);
   // Something is about to, nobody knows where: whatever it writes is undone.
   static void guard_for_debug_code();
-  // That came about. False: it is no such write.
+  // That came about, or debug code has written to a page with translated code. False: it is no such write.
   bool notice_write(uint64_t address, void* context);
 
   // Around a call of code that is neither the guest's nor the module's. False if it is not given any memory

@@ -26,7 +26,13 @@ void WriteGuard::protect() {
   read_only_ = true;
   space_->set_read_only(true);
   for (uint64_t page : open_)
-    mprotect(reinterpret_cast<void*>(page), guest::kPage, PROT_READ | PROT_WRITE);
+    let(page);
+}
+
+void WriteGuard::let(uint64_t page) const {
+  // Code on that page would be stale.
+  space_->release_code_page(GuestAddr(page));
+  mprotect(reinterpret_cast<void*>(page), guest::kPage, PROT_READ | PROT_WRITE);
 }
 
 void WriteGuard::unprotect() {
@@ -43,9 +49,7 @@ bool WriteGuard::is_withheld(uint64_t page) const {
 
 void WriteGuard::open(uint64_t page) {
   open_.push_back(page);
-  // Code on that page would be stale.
-  space_->release_code_page(GuestAddr(page));
-  mprotect(reinterpret_cast<void*>(page), guest::kPage, PROT_READ | PROT_WRITE);
+  let(page);
 }
 
 } // namespace rdb::debug

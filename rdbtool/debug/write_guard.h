@@ -58,6 +58,8 @@ public:
   size_t noted() const { return noted_; } // one for each page
 
 private:
+  void let(uint64_t page) const;
+
   guest::AddressSpace* space_ = nullptr;
   Protect how_ = Protect::off;
   bool read_only_ = false;

@@ -164,6 +164,37 @@ int main(void) {
 }
 """
 
+# Memory with code that was translated.
+CODE = r"""#include <rdb/rdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+unsigned char *page;
+int (*volatile code)(void);
+int main(void) {
+  static const unsigned char five[] = {0xb8, 5, 0, 0, 0, 0xc3};
+  page = mmap(0, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  memcpy(page, five, sizeof five);
+  code = (int (*)(void))page;
+  int sum = code();
+  for (int i = 0; i < 3; i++) {
+    sum += code();
+    rdb_begin
+      page[1] = 6;
+      printf("%d", code());
+      sscanf("7", "%hhu", page + 1);
+      printf(" %d", code());
+      memset(page + 1, 0, 1);
+      page[1] += 9;
+      printf(" %d\n", code());
+    rdb_end
+    sum += code();
+  }
+  printf("%d\n", sum);
+  return 0;
+}
+"""
+
 # Debug code that changes memory of the program until it is given up: by then it must be undone.
 GIVEN_UP = r"""#include <rdb/rdb.h>
 #include <stdio.h>
@@ -221,6 +252,11 @@ class UndoneWrites(harness.TestCase):
                     if level == "-O0":
                         self.assertEqual(lines[:4], ["10 5 3", "1 7 101010101010101", "other text heap and 42 many wor other text", "xxxer 1 6 heap"], replayed.err)
                         self.assertEqual(len(lines), 13, f"\n{replayed}")
+
+    def test_code(self):
+        for options in ((), ("--protect",)):
+            recorded, replayed = self.replay("code.c", CODE, "-O0", options=options)
+            self.assertEqual(replayed.out, "6 7 9\n" * 3 + recorded.out, f"\n{replayed}")
 
     def test_when_debug_code_is_given_up(self):
         recorded, replayed = self.replay("given_up.c", GIVEN_UP, "-O0")
