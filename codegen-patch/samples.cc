@@ -81,6 +81,12 @@ Result opaque(const Instruction& instruction, const std::vector<APInt>& operands
   if (auto* extract = dyn_cast<ExtractValueInst>(&instruction))
     for (unsigned index : extract->indices())
       seed = mix(seed + index);
+  if (auto* insert = dyn_cast<InsertValueInst>(&instruction))
+    for (unsigned index : insert->indices())
+      seed = mix(seed + index);
+  if (auto* shuffle = dyn_cast<ShuffleVectorInst>(&instruction))
+    for (int element : shuffle->getShuffleMask())
+      seed = mix(seed + static_cast<uint64_t>(element));
   if (auto* call = dyn_cast<IntrinsicInst>(&instruction)) seed = mix(seed + call->getIntrinsicID());
   for (const APInt& operand : operands)
     seed = mix(seed ^ hash_value(operand));

@@ -173,10 +173,12 @@ Samples ValueCheck::fixed_samples(const Function& function, const std::set<size_
   return samples;
 }
 
-// What values are computed to now. Phis that take other values than before are changed.
-Samples ValueCheck::samples_now(const Function& function, std::set<size_t>& changed) const {
+// What values are computed to now.
+ValueCheck::Now ValueCheck::look(const Function& function) const {
+  std::set<size_t> changed;
   for (;;) {
-    Samples samples = fixed_samples(function, changed);
+    Samples fixed = fixed_samples(function, changed);
+    Samples samples = fixed;
     size_t before = changed.size();
     for (size_t i = 0; i < known_.size(); ++i) {
       const Value* now = known_[i].now;
@@ -189,29 +191,27 @@ Samples ValueCheck::samples_now(const Function& function, std::set<size_t>& chan
         if (incoming ? !agree(sampled, *incoming) : known_[i].is_new) changed.insert(i);
       }
     }
-    if (changed.size() == before) return samples;
+    if (changed.size() == before) return {std::move(fixed), std::move(samples), std::move(changed)};
   }
 }
 
-bool ValueCheck::is_as_before(const DbgVariableRecord& record, const Expected& expected, Samples& samples,
-                              const std::set<size_t>& changed) const {
+bool ValueCheck::is_as_before(const DbgVariableRecord& record, const Expected& expected, Now& now) const {
   // 1. The same values, or what took their place.
   bool same = record.getExpression() == expected.expression &&
               expected.operands.size() == record.getNumVariableLocationOps();
   for (unsigned i = 0; same && i < expected.operands.size(); ++i) {
     const Known& known = known_[expected.operands[i]];
-    const Value* now = record.getVariableLocationOp(i);
-    bool is_own = known.is_fixed ? isa<Constant>(now) || !Samples::is_computed(*now) || is_needed(*now)
-                                 : isa<PHINode>(now) && !known.incoming.empty();
-    same = known.now == now && is_own && !changed.contains(expected.operands[i]);
+    const Value* value = record.getVariableLocationOp(i);
+    bool is_own = known.is_fixed ? isa<Constant>(value) || !Samples::is_computed(*value) || is_needed(*value)
+                                 : isa<PHINode>(value) && !known.incoming.empty();
+    same = known.now == value && is_own && !now.changed.contains(expected.operands[i]);
   }
   if (same) return true;
   // 2. Others, which are computed to the same.
-  std::optional<Sampled> sampled = samples.find(record);
+  std::optional<Sampled> sampled = now.computed.find(record);
   if (sampled && expected.sampled && agree(*sampled, *expected.sampled, bits_of(record))) return true;
   // 3. One that counts along.
-  auto counter =
-      expected.counter ? counter_of(record, fixed_samples(*record.getFunction(), changed)) : std::nullopt;
+  auto counter = expected.counter ? counter_of(record, now.fixed) : std::nullopt;
   return counter && counter->from == expected.counter->from && counter->turn == expected.counter->turn &&
          agree(counter->first, expected.counter->first, bits_of(record)) &&
          agree(counter->step, expected.counter->step, bits_of(record));
@@ -219,9 +219,8 @@ bool ValueCheck::is_as_before(const DbgVariableRecord& record, const Expected& e
 
 void ValueCheck::after(Function& function) {
   if (expected_.empty()) return;
-  std::set<size_t> changed;
   find_new_phis(function);
-  Samples samples = samples_now(function, changed);
+  Now now = look(function);
   for (DbgVariableRecord* record : records_of(function)) {
     auto is_of = [&](const Expected& expected) {
       return expected.variable == record->getVariable() &&
@@ -232,12 +231,12 @@ void ValueCheck::after(Function& function) {
     if (none_of(expected_, [&](const auto& entry) { return is_of(entry.second); })) continue;
     // One that is new is a copy of another.
     bool good = own != expected_.end() && is_of(own->second)
-                    ? is_as_before(*record, own->second, samples, changed)
+                    ? is_as_before(*record, own->second, now)
                     : any_of(expected_, [&](const auto& entry) {
                         return is_of(entry.second) &&
                                entry.second.expression->getFragmentInfo() ==
                                    record->getExpression()->getFragmentInfo() &&
-                               is_as_before(*record, entry.second, samples, changed);
+                               is_as_before(*record, entry.second, now);
                       });
     if (good) continue;
     if (is_traced())

@@ -65,9 +65,14 @@ private:
   bool is_needed(const llvm::Value& value) const;
   void find_new_phis(const llvm::Function& function);
   Samples fixed_samples(const llvm::Function& function, const std::set<size_t>& changed) const;
-  Samples samples_now(const llvm::Function& function, std::set<size_t>& changed) const;
-  bool is_as_before(const llvm::DbgVariableRecord& record, const Expected& expected, Samples& samples,
-                    const std::set<size_t>& changed) const;
+  // Behind the pass.
+  struct Now {
+    Samples fixed;
+    Samples computed;         // from those
+    std::set<size_t> changed; // phis that take other values than before
+  };
+  Now look(const llvm::Function& function) const;
+  bool is_as_before(const llvm::DbgVariableRecord& record, const Expected& expected, Now& now) const;
 
   Phis phis_ = Phis::kNeedAll;
   std::vector<Known> known_;

@@ -158,9 +158,8 @@ private:
     VariableVisitor(places_, *context_).TraverseDecl(decl);
     complete_show_calls(*decl, *context_);
     if (kind_ == ViewKind::kModule)
-      if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl);
-          function && !function->isTemplateInstantiation())
-        check_region_rules(*function, places_, compiler_.getDiagnostics());
+      if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl))
+        check_region_rules(*function, places_, compiler_.getDiagnostics(), refused_captures_);
   }
 
   // An instance of one of the templates in <rdb/show.h>.
@@ -183,6 +182,7 @@ private:
   ViewKind kind_;
   Places places_;
   std::set<const clang::Decl*> seen_;
+  std::set<clang::SourceLocation> refused_captures_;
 };
 
 } // namespace

@@ -11,20 +11,25 @@
 #include "clang/AST/StmtCXX.h"
 #include "clang/Basic/Diagnostic.h"
 
+#include <set>
 #include <vector>
 
 namespace rdb::extractor {
 
 namespace {
 
+// An instance of a template is what the template is; but what its lambdas capture is known of it alone.
+enum class Instances { kNone, kThis };
+
 class RuleVisitor : public clang::DynamicRecursiveASTVisitor {
 public:
-  RuleVisitor(const Places& places, clang::DiagnosticsEngine& diagnostics)
-      : places_(places), diagnostics_(diagnostics) {}
+  RuleVisitor(const Places& places, clang::DiagnosticsEngine& diagnostics, Instances instances,
+              std::set<clang::SourceLocation>& captures)
+      : places_(places), diagnostics_(diagnostics), instances_(instances), captures_(captures) {}
 
   bool TraverseStmt(clang::Stmt* statement) override {
     if (!statement) return true;
-    check(statement);
+    if (instances_ == Instances::kNone) check(statement);
     around_.push_back(statement);
     clang::DynamicRecursiveASTVisitor::TraverseStmt(statement);
     around_.pop_back();
@@ -188,7 +193,7 @@ private:
     for (const auto& capture : lambda->captures()) {
       if (!capture.isImplicit()) continue;
       unsigned region = region_of(capture.getLocation());
-      if (region == 0) continue;
+      if (region == 0 || !captures_.insert(capture.getLocation()).second) continue;
       // Found in a region first; clang keeps the first use, and a later one by the program would be no help
       // in knowing the closure's layout.
       error(capture.getLocation(),
@@ -202,14 +207,17 @@ private:
 
   const Places& places_;
   clang::DiagnosticsEngine& diagnostics_;
+  Instances instances_;
+  std::set<clang::SourceLocation>& captures_; // that have been refused
   std::vector<clang::Stmt*> around_;
 };
 
 } // namespace
 
 void check_region_rules(clang::FunctionDecl& function, const Places& places,
-                        clang::DiagnosticsEngine& diagnostics) {
-  RuleVisitor(places, diagnostics).TraverseStmt(function.getBody());
+                        clang::DiagnosticsEngine& diagnostics, std::set<clang::SourceLocation>& captures) {
+  Instances instances = function.isTemplateInstantiation() ? Instances::kThis : Instances::kNone;
+  RuleVisitor(places, diagnostics, instances, captures).TraverseStmt(function.getBody());
 }
 
 } // namespace rdb::extractor

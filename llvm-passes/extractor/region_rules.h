@@ -7,6 +7,8 @@
 
 #include "clang/Basic/SourceLocation.h"
 
+#include <set>
+
 namespace clang {
 class DiagnosticsEngine;
 class FunctionDecl;
@@ -39,7 +41,8 @@ private:
   ViewKind kind_;
 };
 
+// `captures`: those that were refused already, in another instance of the same template.
 void check_region_rules(clang::FunctionDecl& function, const Places& places,
-                        clang::DiagnosticsEngine& diagnostics);
+                        clang::DiagnosticsEngine& diagnostics, std::set<clang::SourceLocation>& captures);
 
 } // namespace rdb::extractor
