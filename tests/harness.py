@@ -26,6 +26,11 @@ import tempfile
 import unittest
 from dataclasses import dataclass
 
+# A shell starts what is to run in the background with these ignored; the programs under test find them as usual.
+for number in (signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
+
 SOURCE = os.path.realpath(os.environ.get("RDB_SOURCE") or os.path.join(os.path.dirname(__file__), ".."))
 BUILD = os.path.realpath(os.environ.get("RDB_BUILD") or os.path.join(SOURCE, "build"))
 
