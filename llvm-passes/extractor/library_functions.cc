@@ -139,11 +139,11 @@ LibraryFunction describe_cxx(const Function& function) {
   return result;
 }
 
-// Those of the C++ runtime look at frames and types, but for the guards of static variables.
+// Those of the C++ runtime look at frames and types, but for guards of static variables and names.
 bool is_runtime(StringRef name) {
   constexpr std::array<std::string_view, 6> kRuntime = {"__cxa_", "_Unwind_",       "__gxx_",
                                                         "_Znw",   "__dynamic_cast", "_Zna"};
-  return begins_with_one_of(name, kRuntime) && !name.starts_with("__cxa_guard_");
+  return begins_with_one_of(name, kRuntime) && !name.starts_with("__cxa_guard_") && name != "__cxa_demangle";
 }
 
 LibraryFunction describe_c(Function& function, const TargetLibraryInfo& library) {

@@ -30,8 +30,12 @@ asm(R"(
     .globl rdb_nested_stub
     .type rdb_nested_stub, @function
 rdb_nested_stub:
+    .cfi_startproc
     push %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset %rbp, -16
     mov %rsp, %rbp
+    .cfi_def_cfa_register %rbp
     sub $384, %rsp
     and $-32, %rsp
     mov %rdi, 0(%rsp)
@@ -78,7 +82,9 @@ rdb_nested_stub:
     movups 128(%rsp), %xmm1
 4:  mov %rbp, %rsp
     pop %rbp
+    .cfi_def_cfa %rsp, 8
     ret
+    .cfi_endproc
     .size rdb_nested_stub, .-rdb_nested_stub
 )");
 
@@ -132,6 +138,7 @@ void* nested_call_stub() {
 }
 
 void run_nested_call(CallFrame* frame, uint64_t target) {
+  if (target >= guest::kHighEnd) return run_watched_call(*frame, target);
   if (NestedCalls::current_ == nullptr || !can_escape())
     give_up("a function of the program was called before the program runs");
   if (target == 0)

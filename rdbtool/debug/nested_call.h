@@ -29,7 +29,7 @@ struct CallFrame {
   uint64_t stack_size; // of a call out of the guest: how much of it is copied
 };
 
-// Where calls to guest addresses go, with the address in r11.
+// Where calls to guest addresses go, with the address in r11; and those that are watched (watched_call.h).
 void* nested_call_stub();
 // Arguments beyond the registers are somewhere in the caller's part of the stack, of which at most this much
 // is copied.

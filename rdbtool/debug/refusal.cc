@@ -5,7 +5,6 @@
 #include "rdbtool/debug/event_api.h"
 #include "rdbtool/debug/nested_call.h"
 #include "rdbtool/debug/thread_blocks.h"
-#include "rdbtool/debug/watched_call.h"
 #include "runtime-libs/module/module_host.h"
 
 #include <algorithm>
@@ -118,7 +117,6 @@ const rdb_module_host* module_host() {
       return files.contains(file) ? 1 : 0;
     };
     table.is_own_file(0); // now
-    table.watched_call = watched_call_stub();
     table.guard = &NestedCalls::guard_for_debug_code;
     table.fill = &NestedCalls::fill_for_debug_code;
     table.destroy_in_thread = &ThreadBlocks::add_object;

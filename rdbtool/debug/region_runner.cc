@@ -318,8 +318,7 @@ void RegionRunner::show_output(RegionCount& count) {
 bool RegionRunner::host_fault(int signal, siginfo_t* info, void* context) {
   if (!can_escape()) return false;
   constexpr greg_t kWrite = 2; // in the error code of a page fault
-  if (signal == SIGSEGV &&
-      static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWrite &&
+  if (signal == SIGSEGV && static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWrite &&
       nested_->notice_write(reinterpret_cast<uint64_t>(info->si_addr), context))
     return true;
   // Guest code that runs in a nested call is the engine's to explain.

@@ -8,58 +8,13 @@
 #include <dlfcn.h>
 
 extern "C" {
-void rdb_watched_stub();
-void rdb_watched_call(rdb::debug::CallFrame* frame, uint64_t function);
 // Calls a host function with the frame's argument registers; the results go back into it.
 void rdb_call_host(rdb::debug::CallFrame* frame, uint64_t function);
 }
 
-// The frames are made so that exceptions find their way: libraries throw some.
+// The frame is made so that exceptions find their way: libraries throw some.
 asm(R"(
     .text
-    .globl rdb_watched_stub
-    .type rdb_watched_stub, @function
-rdb_watched_stub:
-    .cfi_startproc
-    push %rbp
-    .cfi_def_cfa_offset 16
-    .cfi_offset %rbp, -16
-    mov %rsp, %rbp
-    .cfi_def_cfa_register %rbp
-    sub $384, %rsp
-    and $-32, %rsp
-    mov %rdi, 0(%rsp)
-    mov %rsi, 8(%rsp)
-    mov %rdx, 16(%rsp)
-    mov %rcx, 24(%rsp)
-    mov %r8, 32(%rsp)
-    mov %r9, 40(%rsp)
-    movzbl %al, %eax
-    mov %rax, 48(%rsp)
-    movups %xmm0, 96(%rsp)
-    movups %xmm1, 128(%rsp)
-    movups %xmm2, 160(%rsp)
-    movups %xmm3, 192(%rsp)
-    movups %xmm4, 224(%rsp)
-    movups %xmm5, 256(%rsp)
-    movups %xmm6, 288(%rsp)
-    movups %xmm7, 320(%rsp)
-    lea 16(%rbp), %rax
-    mov %rax, 352(%rsp)
-    mov %rsp, %rdi
-    mov %r11, %rsi
-    call rdb_watched_call
-    mov 56(%rsp), %rax
-    mov 64(%rsp), %rdx
-    movups 96(%rsp), %xmm0
-    movups 128(%rsp), %xmm1
-    mov %rbp, %rsp
-    pop %rbp
-    .cfi_def_cfa %rsp, 8
-    ret
-    .cfi_endproc
-    .size rdb_watched_stub, .-rdb_watched_stub
-
     .globl rdb_call_host
     .type rdb_call_host, @function
 rdb_call_host:
@@ -144,10 +99,6 @@ bool keeps_buffer(uint64_t function) {
 
 } // namespace
 
-void* watched_call_stub() {
-  return reinterpret_cast<void*>(rdb_watched_stub);
-}
-
 void call_watched(CallFrame& frame, uint64_t function) {
   NestedCalls* calls = NestedCalls::current();
   // The module's own code keeps what it writes.
@@ -166,17 +117,16 @@ void call_watched(CallFrame& frame, uint64_t function) {
   calls->end_watch();
 }
 
-} // namespace rdb::debug
-
-void rdb_watched_call(rdb::debug::CallFrame* frame, uint64_t function) {
-  using namespace rdb::debug;
+void run_watched_call(CallFrame& frame, uint64_t function) {
   // Outside of regions, in a constructor of the module, little is known of the stack.
   constexpr uint64_t kUsual = 96;
-  auto arguments = reinterpret_cast<uint64_t>(frame->stack_arguments);
-  frame->stack_size = kUsual;
+  auto arguments = reinterpret_cast<uint64_t>(frame.stack_arguments);
+  frame.stack_size = kUsual;
   if (can_escape())
-    frame->stack_size =
+    frame.stack_size =
         std::min<uint64_t>((reinterpret_cast<uint64_t>(running.escape) - arguments) & ~15ull, kMostArguments);
-  frame->is_wide = false;
-  call_watched(*frame, function);
+  frame.is_wide = false;
+  call_watched(frame, function);
 }
+
+} // namespace rdb::debug

@@ -10,8 +10,8 @@
 
 namespace rdb::debug {
 
-// Where debug code sends such calls, with the function's address in r11.
-void* watched_call_stub();
+// Such a call has come to nested_call_stub().
+void run_watched_call(CallFrame& frame, uint64_t function);
 
 // Calls a function of the host with these registers; the results go back into the frame.
 void call_watched(CallFrame& frame, uint64_t function);

@@ -10,7 +10,6 @@
 __attribute__((visibility("hidden"))) void* __rdb_guest_target;
 
 _Static_assert(offsetof(struct rdb_module_host, guest_call) == 16 &&
-                   offsetof(struct rdb_module_host, watched_call) == 160 &&
                    offsetof(struct rdb_module_host, guest_end) == 104,
                "used below");
 
@@ -31,12 +30,10 @@ __asm__(".text\n"
         "__rdb_watched_call:\n"
         "  mov __rdb_module_host@GOTPCREL(%rip), %r10\n"
         "  mov (%r10), %r10\n"
+        "  cmpl $9, (%r10)\n" // the version: an older rdb knows calls of the program's functions only
+        "  jae __rdb_guest_call\n"
         "  mov __rdb_guest_target(%rip), %r11\n"
         "  cmp 104(%r10), %r11\n"
         "  jb __rdb_guest_call\n"
-        "  cmpl $9, (%r10)\n" // the version
-        "  jb 1f\n"
-        "  push 160(%r10)\n"
-        "  ret\n"
-        "1:jmp *%r11\n"
+        "  jmp *%r11\n"
         ".size __rdb_watched_call, .-__rdb_watched_call\n");

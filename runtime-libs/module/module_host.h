@@ -18,7 +18,8 @@ struct rdb_module_host {
   unsigned version;
   // Debug code called something that it must not do to its host (exit, fork ...). Does not return.
   void (*refuse)(const char* what);
-  // Where calls of the program's functions go, with the function's address in r11.
+  // Where calls of the program's functions go, with the function's address in r11; from version 9 on also
+  // those of other code that is given memory of the program.
   void* guest_call;
   // Behind <rdb/events.h>. `how`: RDB_MODULE_READS, RDB_MODULE_WRITES. `size`: a time's value, too.
   unsigned long (*add_event)(int kind, const char* name, const void* address, unsigned long size,
@@ -46,8 +47,6 @@ struct rdb_module_host {
   void (*keep)(const void* address, unsigned long size);
   // Is the descriptor rdb's?
   int (*is_own_file)(int file);
-  // Where calls of other code go that is given memory of the program, with its address in r11.
-  void* watched_call;
   // From now on whatever writes to the program's memory is noticed, but for the kernel, which gets an error.
   void (*guard)(void);
   // To be called before the kernel writes to the program's memory: as `keep`, and guard() lets it.

@@ -161,6 +161,7 @@ auto [at, error] = std::to_chars(p->room, p->room + 20, 1.25); *at = 0; std::cou
 auto [at, error] = std::to_chars(p->room, p->room + 20, 1234); *at = 0; std::cout << p->room; # 1234
 std::cout << std::stoi("12ab", &p->size) << p->size; # 122
 std::string upper = "x"; std::use_facet<std::ctype<char>>(std::locale()).toupper(p->room, p->room + 3); std::use_facet<std::ctype<char>>(std::locale()).toupper(upper.data(), upper.data() + 1); std::cout << upper << p->room; # XABCd
+abi::__cxa_demangle("?", nullptr, nullptr, &p->number); std::cout << p->number; # -2
 std::cout << std::string("copied").copy(p->room, 6) << p->room; # 6copied
 std::locale copy = out.getloc(); kept_locale = copy; std::cout << copy.name(); # C
 std::ostringstream os; os.imbue(out.getloc()); os << 5; std::cout << os.str(); # 5
@@ -185,6 +186,7 @@ try { p->text.at(100) = 'c'; } catch (std::out_of_range &e) { std::cout << "out 
 CXX_PROGRAM = r"""#include <rdb/rdb.h>
 #include <algorithm>
 #include <charconv>
+#include <cxxabi.h>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
