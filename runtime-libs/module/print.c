@@ -131,3 +131,13 @@ int __vsnprintf_chk(char* to, size_t size, int flag, size_t room, const char* fo
   (void)flag;
   return (vsnprintf)(to, size < room ? size : room, format, list);
 }
+int __vfprintf_chk(FILE* file, int flag, const char* format, va_list list);
+int __vfprintf_chk(FILE* file, int flag, const char* format, va_list list) {
+  (void)flag;
+  return (vfprintf)(file, format, list);
+}
+int __vprintf_chk(int flag, const char* format, va_list list);
+int __vprintf_chk(int flag, const char* format, va_list list) {
+  (void)flag;
+  return (vprintf)(format, list);
+}

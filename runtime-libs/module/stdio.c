@@ -173,6 +173,19 @@ size_t(fread)(void* items, size_t size, size_t count, FILE* file) {
   REAL(fread)
   return real(items, size, count, own(file, "fread"));
 }
+// What _FORTIFY_SOURCE makes of them.
+char* __fgets_chk(char* text, size_t room, int size, FILE* file);
+char* __fgets_chk(char* text, size_t room, int size, FILE* file) {
+  if (size > 0) __rdb_keep(text, (unsigned long)size);
+  REAL(__fgets_chk)
+  return real(text, room, size, own(file, "fgets"));
+}
+size_t __fread_chk(void* items, size_t room, size_t size, size_t count, FILE* file);
+size_t __fread_chk(void* items, size_t room, size_t size, size_t count, FILE* file) {
+  __rdb_fill(items, size * count);
+  REAL(__fread_chk)
+  return real(items, room, size, count, own(file, "fread"));
+}
 size_t(fread_unlocked)(void* items, size_t size, size_t count, FILE* file) {
   __rdb_fill(items, size * count);
   REAL(fread_unlocked)

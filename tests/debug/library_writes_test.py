@@ -253,10 +253,10 @@ class LibraryWrites(harness.TestCase):
         self.write(name, program.replace("FUNCTIONS", functions).replace("CALLS", calls))
         self.write("input", "31 line\nand another\n")
         compiler = harness.program("rdb-clang++" if name.endswith(".cc") else "rdb-clang")
-        for level in ("-O0", "-O2"):
+        for flags in (["-O0"], ["-O2"], ["-O2", "-D_FORTIFY_SOURCE=2"]):
             for options in ((), ("--protect",)):
-                with self.subTest(level, options=options):
-                    self.run_program([compiler, "-g", "-w", level, "-o", "prog", name, "-lm"], status=0)
+                with self.subTest(flags, options=options):
+                    self.run_program([compiler, "-g", "-w", *flags, "-o", "prog", name, "-lm"], status=0)
                     self.run_program(["/bin/rm", "-rf", self.path("trace")])
                     recorded = self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./prog", status=0)
                     replayed = self.rdb("replay", *options, self.path("trace"), status=0)
