@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random programs with regions (random_program.py): what debug code prints is what the same source prints with its regions
+"""Random programs with regions (random_program.py and its relatives): what debug code prints is what the same source prints with its regions
 compiled in. Without optimisation all of it; with it lines may be missing, but none may be wrong, extra or elsewhere.
 
     random_programs_test.py [--full]           a fixed choice of seeds; with --full many more
@@ -29,8 +29,10 @@ FIRST_CXX = 20_000
 
 # With optimisation: seeds that show a wrong value, which docs/limits.md then says. One that has become right must go.
 KNOWN_WRONG = frozenset()
-# The last three: a copy that callers leave out, a sum whose parts wrap around, and a store that code generation moves ahead of a label in a loop.
-SOME = (*range(8), 147, 178, 249)
+# The first three of these: a copy that callers leave out, a sum whose parts wrap around, and a store that code generation moves ahead of a label
+# in a loop. Then a frame that is set up late; an unrolled loop, switch arms that became one; and C++.
+SOME = (*range(8), 147, 178, 249, 293, FIRST_WIDE + 10, FIRST_WIDE + 17, *range(FIRST_CXX, FIRST_CXX + 3))
+MANY = (*range(260), *range(FIRST_WIDE, FIRST_WIDE + 80), *range(FIRST_CXX, FIRST_CXX + 40))
 
 
 def generate(seed):
@@ -42,6 +44,15 @@ def generate(seed):
 def compilers(seed):
     """The name of the source, clang, and rdb-clang."""
     return ("p.cc", CLANGXX, RDB_CLANGXX) if seed >= FIRST_CXX else ("p.c", CLANG, RDB_CLANG)
+
+
+def reproduction(seed):
+    """The command that prints the program."""
+    if seed >= FIRST_CXX:
+        return f"tests/compiler/random_cxx_program.py {seed - FIRST_CXX}"
+    if seed >= FIRST_WIDE:
+        return f"tests/compiler/random_wide_program.py {seed - FIRST_WIDE}"
+    return f"tests/compiler/random_program.py {seed}"
 
 
 class RandomPrograms(CompilerTest):
@@ -76,20 +87,21 @@ class RandomPrograms(CompilerTest):
                 if seed in KNOWN_WRONG:
                     self.assertTrue(found, "nothing is wrong any more: take it out of KNOWN_WRONG")
                 else:
-                    self.assertFalse(found, f"tests/compiler/random_program.py {seed}")
+                    self.assertFalse(found, reproduction(seed))
 
     def check_unoptimised(self, seeds):
         for seed in seeds:
             expected = self.expected(seed)
             if expected is not None:
                 with self.subTest(seed=seed):
-                    self.assertIsNone(first_not_in_order(self.shown(seed, "-O0"), expected), f"tests/compiler/random_program.py {seed}")
+                    self.assertIsNone(first_not_in_order(self.shown(seed, "-O0"), expected), reproduction(seed))
 
     def test_without_optimisation(self):
-        self.check_unoptimised(range(60 if FULL else 6))
+        self.check_unoptimised(range(60) if FULL else range(6))
+        self.check_unoptimised(range(FIRST_CXX, FIRST_CXX + (20 if FULL else 1)))
 
     def test_with_optimisation(self):
-        self.check_optimised(range(260) if FULL else SOME)
+        self.check_optimised(MANY if FULL else SOME)
 
 
 def survey(first, last):
