@@ -98,6 +98,12 @@ void WriteTags::record(Function& function, DISubprogram& subprogram, DIBuilder& 
         mark =
             DbgVariableRecord::createDVRAssign(value, variable, builder.createExpression(), id,
                                                const_cast<Value*>(pointer), builder.createExpression(), at);
+        // Once the store is gone, a mark that says the same as the one before it in its block is dropped:
+        // that of the turn before, in an unrolled loop. So something else is said of a part of it in between.
+        DIExpression* first_bit = builder.createExpression({dwarf::DW_OP_LLVM_fragment, 0, 1});
+        block.insertDbgRecordBefore(DbgVariableRecord::createDbgVariableRecord(ConstantInt::getFalse(context),
+                                                                               variable, first_bit, at),
+                                    instruction.getIterator());
       } else {
         mark = new DbgLabelRecord(
             builder.createLabel(&subprogram, name, subprogram.getFile(), 1, 0, false, std::nullopt),
