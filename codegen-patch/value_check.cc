@@ -166,8 +166,10 @@ Samples ValueCheck::fixed_samples(const Function& function, const std::set<size_
   for (size_t i = 0; i < known_.size(); ++i) {
     const Value* now = known_[i].now;
     if (!now || isa<Constant>(now) || changed.contains(i)) continue;
-    bool is_own = Samples::is_computed(*now) ? known_[i].is_fixed && is_needed(*now)
-                                             : known_[i].is_fixed || isa<PHINode>(now);
+    // A phi that took the place of something else stands for itself only.
+    bool is_phi = isa<PHINode>(now) && !known_[i].incoming.empty();
+    bool is_own =
+        Samples::is_computed(*now) ? known_[i].is_fixed && is_needed(*now) : known_[i].is_fixed || is_phi;
     if (is_own) samples.set(*now, known_[i].sampled);
   }
   return samples;
