@@ -88,7 +88,8 @@ void erase_marks(Function& function) {
       auto* label = dyn_cast<DbgLabelRecord>(&record);
       StringRef name =
           label ? label->getLabel()->getName() : cast<DbgVariableRecord>(record).getVariable()->getName();
-      if (WriteTags::is_mark(name) || parse_astray(name)) record.eraseFromParent();
+      if (WriteTags::is_mark(name) || CallMarks::is_mark(name) || parse_astray(name))
+        record.eraseFromParent();
     }
   }
 }
@@ -131,24 +132,37 @@ bool in_vectorised_loop(const BasicBlock* block, const LoopInfo& loops) {
   return false;
 }
 
-bool has_label(Function& function) {
-  return any_of(instructions(function), [](Instruction& instruction) {
-    return any_of(instruction.getDbgRecordRange(), [](DbgRecord& record) {
+bool has_label(Function& function, bool (*is_wanted)(StringRef)) {
+  return any_of(instructions(function), [&](Instruction& instruction) {
+    return any_of(instruction.getDbgRecordRange(), [&](DbgRecord& record) {
       auto* label = dyn_cast<DbgLabelRecord>(&record);
-      return label && parse_label(label->getLabel()->getName());
+      return label && is_wanted(label->getLabel()->getName());
     });
   });
+}
+
+bool is_region(StringRef name) {
+  return parse_label(name).has_value();
 }
 
 } // namespace
 
 void Placement::after_inlining(Module& module) {
   for (Function& function : module)
-    if (!function.isDeclaration() && !has_label(function)) stripDebugInfo(function);
+    if (!function.isDeclaration() && !has_label(function, is_region) &&
+        !has_label(function, CallMarks::is_mark))
+      stripDebugInfo(function);
 }
 
 void Placement::after_optimisation(Module& module) {
   DIBuilder builder(module, /*AllowUnresolved=*/false);
+  std::set<size_t> left_out;
+  for (const Function& function : module)
+    if (!function.isDeclaration()) left_out.merge(calls_.left_out(function));
+  for (size_t region : left_out)
+    lost_.push_back({region, "the optimiser left out calls that lead to it"});
+  for (size_t region : dropped_)
+    lost_.push_back({region, "the optimiser left no place for it on some paths"});
   for (Function& function : module) {
     if (function.isDeclaration()) continue;
     std::vector<LabelAt> labels;
@@ -159,7 +173,7 @@ void Placement::after_optimisation(Module& module) {
         if (auto* label = dyn_cast<DbgLabelRecord>(&record))
           if (auto number = parse_astray(label->getLabel()->getName()))
             lost_.push_back({*number, "its code became one with that of another path"});
-    if (!has_label(function)) {
+    if (!has_label(function, is_region)) {
       stripDebugInfo(function);
       continue;
     }
@@ -192,12 +206,15 @@ void Placement::after_optimisation(Module& module) {
     std::map<size_t, std::vector<Reach>> reach; // by instance
     DISubprogram* own_scope = function.getSubprogram();
     DILocation* here = DILocation::get(module.getContext(), 1, 0, own_scope);
+    std::set<const BasicBlock*> reached = reachable_blocks(function);
+    frozen_in_[&function] = {frozen_.size(), frozen_.size() + labels.size()};
     for (LabelAt& at : labels) {
       size_t index = *parse_label(at.record->getLabel()->getName());
       size_t instance = frozen_.size();
       const extractor::DebugFunction& debug = extraction_.functions[index];
       Frozen& frozen = frozen_.emplace_back();
       frozen.function = index;
+      frozen.is_reached = reached.contains(at.record->getInstruction()->getParent());
       frozen.known.resize(debug.variables.size());
       frozen.is_value.resize(debug.variables.size());
       DILabel* old_label = at.record->getLabel();
@@ -206,8 +223,6 @@ void Placement::after_optimisation(Module& module) {
       frozen.scope = scope;
       frozen.inlined_at = inlined_at;
       frozen.stale = stale[at.record];
-      for (const Target& target : lost_marks_.stale_at(*at.record))
-        frozen.stale.push_back(target);
       for (const auto& [name, follow] : debug.globals_read)
         if (GlobalVariable* variable = module.getNamedGlobal(name);
             optimised_ && variable && variable->hasLocalLinkage()) {

@@ -229,6 +229,7 @@ void Placement::before_optimisation(Module& module) {
   Hosts hosts(extraction_, module);
   Recorder recorder(module, optimised_);
   recorder.add_functions(tags_);
+  std::map<const Function*, std::set<size_t>> regions;
   for (Function& function : module) {
     std::vector<extractor::Marker> markers = extractor::find_markers(function);
     if (markers.empty()) continue;
@@ -239,6 +240,7 @@ void Placement::before_optimisation(Module& module) {
       const DebugFunction& debug = extraction_.functions[*index];
       if (!debug.refused.empty()) continue;
       seen_[*index] = true;
+      regions[&function].insert(*index);
       recorder.add_label(*marker.call, *index);
       if (records_ == Records::kNone) continue;
       for (size_t position = 0; position < debug.variables.size(); ++position) {
@@ -250,6 +252,7 @@ void Placement::before_optimisation(Module& module) {
       }
     }
   }
+  if (optimised_) calls_.record(module, regions);
   extractor::erase_annotations(module);
   recorder.finish();
 }
@@ -279,8 +282,9 @@ private:
           if (parse_label(label->getLabel()->getName())) ++now[label->getLabel()->getName().str()];
     auto& before = labels_[&function];
     for (const auto& [name, count] : before)
-      if (!now.contains(name))
-        fmt::print(stderr, "rdb: {} lost {} in {}\n", pass.str(), name, function.getName().str());
+      if (now[name] < count)
+        fmt::print(stderr, "rdb: {} leaves {} of {} copies of {} in {}\n", pass.str(), now[name], count, name,
+                   function.getName().str());
     before = std::move(now);
   }
 
@@ -288,6 +292,27 @@ private:
 };
 
 } // namespace
+
+void Placement::before_dropping(Function& function, DroppedRecords::Code code) {
+  lost_marks_.before(function, code == DroppedRecords::Code::kStays ? LostMarks::Marks::kAll
+                                                                    : LostMarks::Marks::kWithoutWrite);
+  auto is_label = [](const DbgRecord& record) {
+    const auto* label = dyn_cast<DbgLabelRecord>(&record);
+    return label && parse_label(label->getLabel()->getName());
+  };
+  labels_.before(function, is_label, code);
+}
+
+void Placement::after_dropping(StringRef pass, Function& function) {
+  lost_marks_.after(pass, function);
+  for (const auto& [label, gaps] : labels_.after(function)) {
+    StringRef name = cast<DILabel>(std::get<0>(label))->getName();
+    dropped_.insert(*parse_label(name));
+    if (is_traced())
+      fmt::print(stderr, "rdb: {} dropped a copy of {} in {}\n", pass.str(), name.str(),
+                 function.getName().str());
+  }
+}
 
 void Placement::attach(PassBuilder& builder) {
   if (auto* callbacks = builder.getPassInstrumentationCallbacks(); callbacks && optimised_) {
@@ -302,9 +327,23 @@ void Placement::attach(PassBuilder& builder) {
     };
     auto unrolls = [](StringRef pass) { return pass == "LoopFullUnrollPass" || pass == "LoopUnrollPass"; };
     auto cleans_up = [](StringRef pass) { return pass == "SROAPass" || pass == "PromotePass"; };
+    // Others remove blocks only if they are never run.
+    auto may_drop = [](StringRef pass) {
+      return pass == "SimplifyCFGPass" || pass == "JumpThreadingPass" || pass == "DFAJumpThreadingPass" ||
+             pass == "ADCEPass" || pass == "LoopSimplifyPass" || pass == "LoopDeletionPass" ||
+             pass == "TailCallElimPass" || pass == "CallSiteSplittingPass" || pass == "MergeICmpsPass";
+    };
+    // A loop may be gone afterwards: then only the name of the pass is told.
+    auto running = std::make_shared<const Function*>(nullptr);
     callbacks->registerBeforeNonSkippedPassCallback([=, this](StringRef pass, const Any& unit) {
       const auto* function = any_cast<const Function*>(&unit);
-      if (function && !cleans_up(pass)) lost_marks_.before(**function);
+      *running = function_of(unit);
+      if (*running && may_drop(pass))
+        before_dropping(const_cast<Function&>(**running), DroppedRecords::Code::kStays);
+      else if (function && pass == "LoopVectorizePass")
+        before_dropping(const_cast<Function&>(**function), DroppedRecords::Code::kIsReplaced);
+      else if (function && !cleans_up(pass))
+        lost_marks_.before(const_cast<Function&>(**function), LostMarks::Marks::kWithoutWrite);
       if (const Function* around = function_of(unit); around && joins(pass)) astray_.before(*around);
       if (function && joins(pass)) arms_.before(**function);
       if (const Function* around = function_of(unit); around && unrolls(pass)) {
@@ -322,7 +361,11 @@ void Placement::attach(PassBuilder& builder) {
     callbacks->registerAfterPassCallback(
         [=, this](StringRef pass, const Any& unit, const PreservedAnalyses&) {
           const auto* constant = any_cast<const Function*>(&unit);
-          if (constant && !cleans_up(pass)) lost_marks_.after(**constant);
+          if (const Function* around = function_of(unit);
+              around && (may_drop(pass) || pass == "LoopVectorizePass"))
+            after_dropping(pass, const_cast<Function&>(*around));
+          else if (constant && !cleans_up(pass))
+            lost_marks_.after(pass, const_cast<Function&>(**constant));
           if (const Function* around = function_of(unit); around && joins(pass))
             astray_.after(const_cast<Function&>(*around));
           if (constant && joins(pass)) arms_.after(const_cast<Function&>(**constant));
@@ -335,6 +378,9 @@ void Placement::attach(PassBuilder& builder) {
           if (records_ == Records::kVariables) snapshots_.after(function);
           tags_.after_removal(function, pass == "SROAPass");
         });
+    callbacks->registerAfterPassInvalidatedCallback([=, this](StringRef pass, const PreservedAnalyses&) {
+      if (*running && may_drop(pass)) after_dropping(pass, const_cast<Function&>(**running));
+    });
   }
   // Of a loop that is gone nothing is told but the pass.
   if (auto* callbacks = builder.getPassInstrumentationCallbacks(); callbacks && optimised_)

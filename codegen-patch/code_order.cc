@@ -43,6 +43,7 @@ struct Last {
 struct Orders {
   Last before_place;
   Last before_write;
+  Last before_exit; // of the function
 };
 
 constexpr int kPlace = -1; // else the number of a write in its batch
@@ -80,6 +81,7 @@ Orders find_orders(const std::vector<FlowBlock>& blocks) {
         last.write |= bit;
       }
     }
+    if (blocks[index].successors.empty()) add(orders.before_exit, last, ~0ULL);
     for (unsigned next : blocks[index].successors)
       if (add(in[next], last, ~0ULL)) work.push_back(next);
   }
@@ -185,6 +187,7 @@ void CodeOrder::record(Function& function, const std::function<void(Target&, siz
     Block& out = skeleton.blocks.emplace_back();
     for (BasicBlock* next : successors(&block))
       out.successors.push_back(numbers[next]);
+    size_t before = labels.size();
     for (Instruction& instruction : block) {
       for (DbgRecord& record : instruction.getDbgRecordRange())
         if (auto* label = dyn_cast<DbgLabelRecord>(&record))
@@ -211,6 +214,10 @@ void CodeOrder::record(Function& function, const std::function<void(Target&, siz
       out.ordinals.push_back(ordinal);
       skeleton.writes[ordinal] = write;
     }
+    if (before == labels.size() || skeleton.writes.contains(ordinal)) continue;
+    out.ordinals.push_back(ordinal);
+    for (; before < labels.size(); ++before)
+      skeleton.ends[labels[before]] = ordinal;
   }
   for (auto& [number, write] : skeleton.writes) {
     for (unsigned label : labels) {
@@ -263,6 +270,12 @@ CodeOrder::Found CodeOrder::look_at(const MachineInstr& label) const {
   std::map<const MachineBasicBlock*, unsigned> numbers;
   for (const MachineBasicBlock& block : function)
     numbers.emplace(&block, static_cast<unsigned>(numbers.size()));
+  auto end = skeleton.ends.find(place);
+  auto is_end_of = [](const MachineBasicBlock& block, unsigned line) { // of one that leads here alone
+    return block.pred_size() == 1 &&
+           any_of((*block.pred_begin())->terminators(),
+                  [&](const MachineInstr& last) { return ordinal_of(last) == line; });
+  };
   std::vector<Block> blocks;
   std::set<unsigned> present;
   std::vector<Merged> merged;
@@ -281,8 +294,14 @@ CodeOrder::Found CodeOrder::look_at(const MachineInstr& label) const {
         out.ordinals.push_back(kLabel + *instance);
         present.insert(kLabel + *instance);
       }
-      if (!is_machine_write(instruction)) continue;
       unsigned line = ordinal_of(instruction);
+      // A branch may be several instructions; the first of them counts.
+      if (end != skeleton.ends.end() && line == end->second && instruction.isTerminator() &&
+          !is_end_of(block, line) && (out.ordinals.empty() || out.ordinals.back() != line)) {
+        out.ordinals.push_back(line);
+        present.insert(line);
+      }
+      if (!is_machine_write(instruction)) continue;
       if (line != kNobody && !skeleton.writes.contains(line)) continue; // a load's call into the runtime
       if (line == kNobody) {
         line = kMerged + static_cast<unsigned>(merged.size());
@@ -369,6 +388,9 @@ CodeOrder::Found CodeOrder::look_at(const MachineInstr& label) const {
     for (unsigned ordinal : block.ordinals)
       if (ordinal >= kLabel && ordinal != place && present.contains(ordinal))
         all.push_back({{ordinal}, {ordinal}});
+  if (end != skeleton.ends.end() && present.contains(end->second))
+    all.push_back({{end->second}, {end->second}});
+  all.push_back({}); // the place by itself
   Found result;
   std::vector<Target>& stale = result.stale;
   auto note = [&](unsigned ordinal) {
@@ -416,8 +438,22 @@ CodeOrder::Found CodeOrder::look_at(const MachineInstr& label) const {
     for (size_t i = 0; i < count; ++i) {
       const Candidate& one = all[begin + i];
       uint64_t bit = 1ULL << i;
+      bool leaves_without = (actual.before_exit.entry & ~expected.before_exit.entry & bit) != 0;
+      if (one.before.empty()) {
+        result.is_missed |= leaves_without;
+        continue;
+      }
       bool is_label = one.before[0] >= kLabel;
+      if (end != skeleton.ends.end() && one.before[0] == end->second) {
+        result.is_missed |= ((actual.before_write.entry & ~expected.before_write.entry) & bit) != 0 ||
+                            ((actual.before_write.write & ~expected.before_write.write) & bit) != 0;
+        continue;
+      }
       bool is_class = !one.after.empty() && one.after[0] >= kMerged && !is_label;
+      // A call ahead of it, from which there is a way out of the function now.
+      auto call = skeleton.writes.find(one.before[0]);
+      if (call != skeleton.writes.end() && call->second.is_visible && !is_class && !one.after.empty())
+        result.is_missed |= (actual.before_exit.write & ~expected.before_exit.write & bit) != 0;
       bool bad = one.after.empty() ? (expected.before_place.write & bit) != 0
                  : is_class        ? (changed & bit) != 0
                                    : ((ahead | behind) & bit) != 0;

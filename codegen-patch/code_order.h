@@ -36,6 +36,7 @@ public:
   struct Found {
     std::vector<Target> stale; // what may be stale at the label
     bool is_displaced = false; // a call or another region that it should follow follows it, or so
+    bool is_missed = false;    // there is a way to the code behind it that does not pass it
   };
   // About a label of the machine code.
   Found look_at(const llvm::MachineInstr& label) const;
@@ -60,6 +61,7 @@ private:
   struct Skeleton {
     std::vector<Block> blocks;
     std::map<unsigned, Write> writes;
+    std::map<unsigned, unsigned> ends; // of labels: the last instruction of their block
     std::map<std::pair<unsigned, unsigned>, Target> seen_from; // label and write: a target that spares some
   };
   std::map<const llvm::Function*, Skeleton> skeletons_;

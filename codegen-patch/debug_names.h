@@ -21,6 +21,8 @@ inline std::string astray_name(size_t function) {
 }
 // The mark of a write.
 inline constexpr const char* kMarkName = "rdb.mark.";
+// The mark of a call that leads to regions.
+inline constexpr const char* kCallName = "rdb.call.";
 // The value of an argument at a region's place.
 inline constexpr const char* kSnapshotName = "rdb.at.";
 // After it: one instance of it, and the value of its argument there.

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "codegen-patch/lost_marks.h"
 
+#include "codegen-patch/call_marks.h"
 #include "codegen-patch/debug_names.h"
+#include "codegen-patch/write_tags.h"
 
-#include "llvm/IR/CFG.h"
+#include "llvm/ADT/APInt.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DataLayout.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DebugProgramInstruction.h"
 #include "llvm/IR/InstIterator.h"
@@ -19,89 +23,98 @@ StringRef name_of(const DbgRecord& record) {
   return label ? label->getLabel()->getName() : cast<DbgVariableRecord>(record).getVariable()->getName();
 }
 
+// The mark of a write to a variable that is not in memory any more says nothing.
+bool is_mark(const DbgRecord& record) {
+  const auto* variable = dyn_cast<DbgVariableRecord>(&record);
+  return CallMarks::is_mark(name_of(record)) ||
+         (WriteTags::is_mark(name_of(record)) && (!variable || variable->isDbgAssign()));
+}
+
+bool has_labels(const Function& function) {
+  return any_of(instructions(function), [](const Instruction& instruction) {
+    return any_of(instruction.getDbgRecordRange(), [](const DbgRecord& record) {
+      return isa<DbgLabelRecord>(record) &&
+             (parse_label(name_of(record)) || CallMarks::is_mark(name_of(record)));
+    });
+  });
+}
+
 } // namespace
 
-// At the end of each block.
-std::map<const BasicBlock*, LostMarks::Labels> LostMarks::labels_behind(const Function& function) {
-  std::map<const BasicBlock*, Labels> inside, behind;
-  for (const BasicBlock& block : function)
-    for (const Instruction& instruction : block)
-      for (const DbgRecord& record : instruction.getDbgRecordRange())
-        if (const auto* label = dyn_cast<DbgLabelRecord>(&record); label && parse_label(name_of(record)))
-          inside[&block].insert(label->getLabel());
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    for (const BasicBlock& block : reverse(function)) {
-      Labels& labels = behind[&block];
-      size_t before = labels.size();
-      for (const BasicBlock* next : successors(&block)) {
-        labels.insert(inside[next].begin(), inside[next].end());
-        labels.insert(behind[next].begin(), behind[next].end());
-      }
-      changed |= labels.size() != before;
+LostMarks::Mark LostMarks::take_down(const DbgRecord& record) {
+  Mark mark{std::get<0>(DroppedRecords::key_of(record)), record.getDebugLoc()};
+  if (const auto* assignment = dyn_cast<DbgVariableRecord>(&record)) {
+    mark.id = TrackingMDRef(assignment->getAssignID());
+    if (!assignment->isKillLocation()) mark.value = assignment->getVariableLocationOp(0);
+    if (Value* address = assignment->isKillAddress() ? nullptr : assignment->getAddress()) {
+      const DataLayout& layout = assignment->getFunction()->getDataLayout();
+      APInt offset(layout.getIndexTypeSizeInBits(address->getType()), 0);
+      mark.address = address;
+      mark.base = address->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true);
+      mark.offset = offset.getSExtValue();
     }
+    mark.expression = assignment->getExpression();
+    mark.address_expression = assignment->getAddressExpression();
   }
-  for (auto& [block, labels] : behind)
-    labels.insert(inside[block].begin(), inside[block].end());
-  return behind;
+  return mark;
 }
 
-void LostMarks::before(const Function& function) {
-  without_write_.clear();
-  bool has_labels = false;
+DbgRecord* LostMarks::make(const Mark& mark, LLVMContext& context) {
+  if (auto* label = dyn_cast<DILabel>(mark.what))
+    return new DbgLabelRecord(const_cast<DILabel*>(label), mark.at);
+  Value* address = mark.address;
+  DIExpression* expression = mark.address_expression;
+  if (!address && mark.base) {
+    address = mark.base;
+    expression = DIExpression::prepend(expression, DIExpression::ApplyOffset, mark.offset);
+  }
+  if (!address) address = PoisonValue::get(PointerType::get(context, 0));
+  // One whose value is not known would be removed; it must not look like a length either.
+  Value* value = mark.value && !isa<UndefValue>(mark.value)
+                     ? static_cast<Value*>(mark.value)
+                     : ConstantPointerNull::get(PointerType::get(context, 0));
+  return DbgVariableRecord::createDVRAssign(
+      value, const_cast<DILocalVariable*>(cast<DILocalVariable>(mark.what)), mark.expression,
+      cast<DIAssignID>(mark.id.get()), address, expression, mark.at.get());
+}
+
+void LostMarks::before(Function& function, Marks marks) {
+  marks_.clear();
+  if (!has_labels(function)) return;
   std::set<const Metadata*> written;
-  std::set<const DILocation*> places;
-  std::vector<const DbgRecord*> marks;
+  std::set<std::pair<unsigned, const DILocation*>> places;
   for (const Instruction& instruction : instructions(function)) {
-    for (const DbgRecord& record : instruction.getDbgRecordRange()) {
-      has_labels |= isa<DbgLabelRecord>(record) && parse_label(name_of(record)).has_value();
-      if (WriteTags::is_mark(name_of(record)) && !tags_.is_call_of_code(name_of(record)))
-        marks.push_back(&record);
-    }
     if (!instruction.mayWriteToMemory()) continue;
     if (const MDNode* id = instruction.getMetadata(LLVMContext::MD_DIAssignID)) written.insert(id);
-    places.insert(instruction.getDebugLoc().get());
+    if (const DILocation* at = instruction.getDebugLoc()) places.emplace(at->getLine(), at->getInlinedAt());
   }
-  if (!has_labels) return;
-  std::erase_if(marks, [&](const DbgRecord* mark) {
-    const auto* assignment = dyn_cast<DbgVariableRecord>(mark);
-    return assignment && assignment->isDbgAssign() ? written.contains(assignment->getAssignID())
-                                                   : places.contains(mark->getDebugLoc().get());
-  });
-  if (marks.empty()) return;
-  auto behind = labels_behind(function);
-  for (const DbgRecord* mark : marks) {
-    const Labels& labels = behind[mark->getParent()];
-    without_write_[{name_of(*mark).str(), mark->getDebugLoc().getInlinedAt()}].insert(labels.begin(),
-                                                                                      labels.end());
-  }
-}
-
-void LostMarks::after(const Function& function) {
-  if (without_write_.empty()) return;
+  auto has_write = [&](const DbgRecord& mark) {
+    if (const auto* assignment = dyn_cast<DbgVariableRecord>(&mark))
+      return written.contains(assignment->getAssignID());
+    return places.contains(
+        {cast<DbgLabelRecord>(mark).getLabel()->getLine(), mark.getDebugLoc().getInlinedAt()});
+  };
+  dropped_.before(function, is_mark,
+                  marks == Marks::kAll ? DroppedRecords::Code::kStays : DroppedRecords::Code::kIsReplaced);
   for (const Instruction& instruction : instructions(function))
     for (const DbgRecord& record : instruction.getDbgRecordRange())
-      if (WriteTags::is_mark(name_of(record)))
-        without_write_.erase({name_of(record).str(), record.getDebugLoc().getInlinedAt()});
-  for (const auto& [mark, labels] : without_write_)
-    for (const DILabel* label : labels)
-      lost_[label].insert(mark.first);
-  without_write_.clear();
+      if (is_mark(record) && (marks == Marks::kAll || !has_write(record)))
+        marks_.emplace(DroppedRecords::key_of(record), take_down(record));
 }
 
-std::vector<Target> LostMarks::stale_at(const DbgLabelRecord& label) const {
-  std::vector<Target> result;
-  auto found = lost_.find(label.getLabel());
-  if (found == lost_.end()) return result;
-  for (const std::string& name : found->second) {
-    Target target = tags_.target_of_mark(name);
-    // The label's own copy of the function; variables of other functions only pointers lead to.
-    target.inlined_at = label.getDebugLoc().getInlinedAt();
-    target.note = "a lost mark";
-    result.push_back(target);
-  }
-  return result;
+void LostMarks::after(StringRef pass, Function& function) {
+  if (marks_.empty()) return;
+  auto is_asked = [this](const DroppedRecords::Key& key) { return marks_.contains(key); };
+  for (const auto& [key, gaps] : dropped_.after(function, is_asked))
+    for (const BasicBlock* gap : gaps) {
+      BasicBlock* block = gap ? const_cast<BasicBlock*>(gap) : &function.getEntryBlock();
+      BasicBlock::iterator place = gap ? block->getTerminator()->getIterator() : block->getFirstInsertionPt();
+      block->insertDbgRecordBefore(make(marks_.at(key), function.getContext()), place);
+      if (is_traced())
+        fmt::print(stderr, "rdb: {} dropped a mark in {}, put back into '{}'\n", pass.str(),
+                   function.getName().str(), block->getName().str());
+    }
+  marks_.clear();
 }
 
 } // namespace rdb::codegen

@@ -1,43 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The mark of a write that the optimiser removed is all that tells of it. A block that holds nothing else is
-// empty to the optimiser, and goes with the mark; the labels behind it stay. So what that write would have
-// changed is stale from then on at the labels that are reached from there.
+// empty to the optimiser, and goes with the mark; the labels behind it stay. Such a mark is put back where
+// the ways to its block began: there the write is due from then on, on each of them.
 #pragma once
 
-#include "codegen-patch/write_tags.h"
+#include "codegen-patch/dropped_records.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/IR/DebugLoc.h"
+#include "llvm/IR/TrackingMDRef.h"
+#include "llvm/IR/ValueHandle.h"
 
 #include <map>
-#include <set>
-#include <string>
-#include <tuple>
-#include <utility>
-#include <vector>
 
 namespace llvm {
-class DILabel;
+class DbgVariableRecord;
+class DIExpression;
 } // namespace llvm
 
 namespace rdb::codegen {
 
 class LostMarks {
 public:
-  explicit LostMarks(const WriteTags& tags) : tags_(tags) {}
-
-  // Around a pass over a function.
-  void before(const llvm::Function& function);
-  void after(const llvm::Function& function);
-
-  // What is stale at a label for that reason.
-  std::vector<Target> stale_at(const llvm::DbgLabelRecord& label) const;
+  // Around a pass over a function, or over a loop of it. kWithoutWrite: it drops no block that is run, but
+  // may make other code of it, and then marks whose write is gone are left behind.
+  enum class Marks { kAll, kWithoutWrite };
+  void before(llvm::Function& function, Marks marks);
+  void after(llvm::StringRef pass, llvm::Function& function);
 
 private:
-  using Mark = std::pair<std::string, const llvm::DILocation*>; // by name and copy of its function
-  using Labels = std::set<const llvm::DILabel*>;
-  static std::map<const llvm::BasicBlock*, Labels> labels_behind(const llvm::Function& function);
+  // What a mark is made of: a label, or the assignment of a variable.
+  struct Mark {
+    const llvm::MDNode* what;
+    llvm::DebugLoc at;
+    llvm::TrackingMDRef id;
+    llvm::WeakTrackingVH value;
+    llvm::WeakTrackingVH address;
+    llvm::WeakTrackingVH base; // of the address, in case that it goes
+    int64_t offset = 0;
+    llvm::DIExpression* expression = nullptr;
+    llvm::DIExpression* address_expression = nullptr;
+  };
+  static Mark take_down(const llvm::DbgRecord& record);
+  static llvm::DbgRecord* make(const Mark& mark, llvm::LLVMContext& context);
 
-  std::map<Mark, Labels> without_write_; // with the labels that are reached from there
-  const WriteTags& tags_;
-  std::map<const llvm::DILabel*, std::set<std::string>> lost_;
+  DroppedRecords dropped_;
+  std::map<DroppedRecords::Key, Mark> marks_;
 };
 
 } // namespace rdb::codegen

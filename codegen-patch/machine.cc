@@ -251,7 +251,7 @@ slot_of(const MachineFunction& function, const extractor::Variable& variable, co
 
 Placement::Placement(const extractor::Extraction& extraction, bool optimised, Records records)
     : extraction_(extraction), optimised_(optimised), records_(records), seen_(extraction.functions.size()),
-      snapshots_(extraction, tags_, lost_marks_) {
+      snapshots_(extraction, tags_) {
   current_placement = this;
   callback_ = std::make_unique<RegisterTargetPassConfigCallback>(
       [](TargetMachine&, PassManagerBase&, TargetPassConfig* config) {
@@ -463,6 +463,8 @@ void Placement::on_machine_function(MachineFunction& function) {
       frozen.placed = true;
       continue;
     }
+    if (order.is_missed)
+      lost_.push_back({frozen.function, "code generation left no place for it on some paths"});
     MCSymbol* symbol = function.getContext().getOrCreateSymbol(instance.label);
     BuildMI(*spot.instruction->getParent(), spot.instruction->getIterator(), DebugLoc(),
             instructions.get(TargetOpcode::ANNOTATION_LABEL))
@@ -472,6 +474,10 @@ void Placement::on_machine_function(MachineFunction& function) {
   }
   for (MachineInstr* label : labels)
     label->eraseFromParent();
+  if (auto range = frozen_in_.find(&function.getFunction()); range != frozen_in_.end())
+    for (size_t i = range->second.first; i < range->second.second; ++i)
+      if (!frozen_[i].placed && frozen_[i].is_reached)
+        lost_.push_back({frozen_[i].function, "code generation left no place for it"});
 }
 
 } // namespace rdb::codegen

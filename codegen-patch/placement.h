@@ -6,7 +6,9 @@
 #pragma once
 
 #include "codegen-patch/astray.h"
+#include "codegen-patch/call_marks.h"
 #include "codegen-patch/code_order.h"
+#include "codegen-patch/dropped_records.h"
 #include "codegen-patch/loop_exits.h"
 #include "codegen-patch/lost_marks.h"
 #include "codegen-patch/snapshots.h"
@@ -88,10 +90,14 @@ private:
     static constexpr int kNobody = -1;
     std::vector<Origin> origins;
     std::string lost; // why it has no place, if that is known already
+    bool is_reached = true;
     bool placed = false;
   };
 
   void before_optimisation(llvm::Module& module);
+  // Around a pass that may drop labels and marks together with blocks.
+  void before_dropping(llvm::Function& function, DroppedRecords::Code code);
+  void after_dropping(llvm::StringRef pass, llvm::Function& function);
   // Code without a label needs nothing of all this any more: it would only cost time.
   static void after_inlining(llvm::Module& module);
   void after_optimisation(llvm::Module& module);
@@ -110,7 +116,10 @@ private:
   std::vector<Instance> instances_;
   std::vector<Lost> lost_;
   WriteTags tags_;
-  LostMarks lost_marks_{tags_};
+  CallMarks calls_;
+  LostMarks lost_marks_;
+  DroppedRecords labels_;
+  std::set<size_t> dropped_; // debug functions with a label that is missing on some path
   Snapshots snapshots_;
   Astray astray_;
   SwitchArms arms_;
@@ -119,6 +128,7 @@ private:
   ValueCheck value_check_;
   std::map<const llvm::Function*, ValueCheck> prepared_; // in code generation
   CodeOrder order_;
+  std::map<const llvm::Function*, std::pair<size_t, size_t>> frozen_in_; // first and behind the last
   // Instructions, by ordinal, that compute something else from a variable: if a record of the variable names
   // one, the compiler got it wrong (it does when it moves an operation into a phi).
   std::map<std::pair<const llvm::DISubprogram*, std::string>, std::set<unsigned>> derived_;

@@ -23,8 +23,8 @@ namespace rdb::codegen {
 
 class Snapshots {
 public:
-  Snapshots(const extractor::Extraction& extraction, const WriteTags& tags, const LostMarks& lost)
-      : extraction_(extraction), stale_(extraction, tags, lost) {}
+  Snapshots(const extractor::Extraction& extraction, const WriteTags& tags)
+      : extraction_(extraction), stale_(extraction, tags) {}
 
   // Around a pass that may take variables out of memory, and clean up its records itself then.
   void before(llvm::Function& function);

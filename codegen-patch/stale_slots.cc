@@ -78,8 +78,6 @@ void StaleSlots::find(Function& function) {
   AliasQueries queries(function);
   for (DbgLabelRecord* label : labels) {
     std::vector<Target>& targets = stale[label];
-    for (const Target& target : lost_.stale_at(*label))
-      targets.push_back(target);
     const std::vector<extractor::Variable>& variables =
         extraction_.functions[*parse_label(label->getLabel()->getName())].variables;
     for (const auto& [position, slot] : slots[label])

@@ -4,7 +4,6 @@
 // right before: of which variables is memory stale at which labels?
 #pragma once
 
-#include "codegen-patch/lost_marks.h"
 #include "codegen-patch/write_tags.h"
 #include "llvm-passes/extractor/extraction.h"
 
@@ -20,8 +19,8 @@ namespace rdb::codegen {
 
 class StaleSlots {
 public:
-  StaleSlots(const extractor::Extraction& extraction, const WriteTags& tags, const LostMarks& lost)
-      : extraction_(extraction), tags_(tags), lost_(lost) {}
+  StaleSlots(const extractor::Extraction& extraction, const WriteTags& tags)
+      : extraction_(extraction), tags_(tags) {}
 
   // Looks at a function whose variables may leave memory next.
   void find(llvm::Function& function);
@@ -34,7 +33,6 @@ public:
 private:
   const extractor::Extraction& extraction_;
   const WriteTags& tags_;
-  const LostMarks& lost_;
   std::set<std::pair<const llvm::DbgLabelRecord*, size_t>> stale_;
 };
 

@@ -26,19 +26,6 @@ bool WriteTags::is_mark(StringRef name) {
   return name.starts_with(kMarkName);
 }
 
-Target WriteTags::target_of_mark(StringRef name) const {
-  Target target = tags_[*parse_number(name, kMarkName)].target;
-  target.pointer = nullptr;
-  target.offset = 0;
-  target.size = 0;
-  return target;
-}
-
-bool WriteTags::is_call_of_code(StringRef name) const {
-  const Tag& tag = tags_[*parse_number(name, kMarkName)];
-  return tag.is_call && tag.has_code;
-}
-
 bool WriteTags::is_quiet(const Function& function) {
   if (function.isDeclaration()) return function.onlyReadsMemory();
   auto [known, is_new] = quiet_.try_emplace(function.getName().str(), false); // of recursion: no
@@ -105,9 +92,9 @@ void WriteTags::record(Function& function, DISubprogram& subprogram, DIBuilder& 
                                                                                variable, first_bit, at),
                                     instruction.getIterator());
       } else {
-        mark = new DbgLabelRecord(
-            builder.createLabel(&subprogram, name, subprogram.getFile(), 1, 0, false, std::nullopt),
-            DebugLoc(at));
+        mark = new DbgLabelRecord(builder.createLabel(&subprogram, name, subprogram.getFile(), at->getLine(),
+                                                      0, false, std::nullopt),
+                                  DebugLoc(at));
       }
       block.insertDbgRecordBefore(mark, instruction.getIterator());
     }

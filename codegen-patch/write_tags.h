@@ -43,10 +43,6 @@ public:
   bool lost_recursion(const llvm::Function& function, const llvm::DbgLabelRecord& label) const;
 
   static bool is_mark(llvm::StringRef name);
-  // What the write of a mark changes, without its address.
-  Target target_of_mark(llvm::StringRef name) const;
-  // Does it stand for a call of a function of this module? The code of that may stand in its place.
-  bool is_call_of_code(llvm::StringRef name) const;
 
   // Around a pass that may remove variables from memory, or writes to them. Marks of writes to what is gone
   // go; the others keep their address. `in_parts`: it removes parts of variables, too.

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random programs with regions (random_program.py and its relatives): what debug code prints is what the same source prints with its regions
-compiled in. Without optimisation all of it; with it lines may be missing, but none may be wrong, extra or elsewhere.
+compiled in. Without optimisation all of it; with it lines may be missing, but none may be wrong, extra or elsewhere; and a
+region that says it is complete is reached as often as the source says.
 
     random_programs_test.py [--full]           a fixed choice of seeds; with --full many more
     random_programs_test.py --survey FIRST LAST    says of each seed and level what is wrong, and fails on nothing
 """
+import collections
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -13,7 +16,7 @@ import unittest
 import random_cxx_program
 import random_program
 import random_wide_program
-from toolchain import CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest
+from toolchain import BUILD, CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest
 from values_test import ORACLE, first_not_in_order
 
 FULL = "--full" in sys.argv
@@ -68,14 +71,28 @@ class RandomPrograms(CompilerTest):
     def shown(self, seed, level):
         name, _, rdb_clang = compilers(seed)
         self.run_command([rdb_clang, *FLAGS, level, name, "-o", "prog"])
-        return self.run_command(["/usr/bin/env", "LD_PRELOAD=" + ORACLE, "RDB_ORACLE_BUNDLE=prog.rdb", "./prog"]).stdout.splitlines()
+        return self.run_command(["/usr/bin/env", "LD_PRELOAD=" + ORACLE, "RDB_ORACLE_BUNDLE=prog.rdb", "RDB_ORACLE_HITS=hits",
+                                 "./prog"]).stdout.splitlines()
+
+    def miscounted(self, seed, expected):
+        """The first region that says it is complete and was not reached as often as it should, with both numbers."""
+        name = compilers(seed)[0]
+        inspected = self.run_command([os.path.join(BUILD, "bin", "rdb"), "inspect", "prog.rdb"]).stdout
+        complete = {int(line) for line in re.findall(rf"^{re.escape(name)}:(\d+)-\d+ in .*: complete$", inspected, re.M)}
+        hits = {int(line): int(count) for line, count in (row.split() for row in self.read("hits").decode().splitlines())}
+        should = collections.Counter(line.split()[0] for line in expected)
+        for number, line in enumerate(self.read(name).decode().splitlines()):  # the line of rdb_begin: the one before
+            region = re.match(r' *printf\("(R\d+) ', line)
+            if region and number in complete and hits.get(number, 0) != should[region[1]]:
+                return f"{region[1]} reached {hits.get(number, 0)} of {should[region[1]]} times"
+        return None
 
     def wrong(self, seed):
         """The first line that is wrong at each level, with optimisation."""
         found = {}
         expected = self.expected(seed)
         for level in OPTIMISED if expected is not None else ():
-            line = first_not_in_order(self.shown(seed, level), expected)
+            line = first_not_in_order(self.shown(seed, level), expected) or self.miscounted(seed, expected)
             if line is not None:
                 found[level] = line
         return found

@@ -2,6 +2,7 @@
 """Debug code sees what the source says. Its oracle is the same source with its regions compiled in: without
 optimisation the output is the same; with it, lines may be missing, but none may be wrong, extra or elsewhere."""
 import os
+import re
 import unittest
 
 from toolchain import BUILD, CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest
@@ -21,7 +22,7 @@ def first_not_in_order(lines, expected):
 
 NAMES = ("basics.c", "objects.cc", "shared.c", "debug_statics.c", "control.c", "paths.c", "stale_statics.c",
          "vla_bits_union.c", "shared_objects.cc", "overwritten.c", "joined.c", "shrunk.c",
-         "left_out.c", "simplified.c", "order.c", "registers.c", "guarded.cc")
+         "left_out.c", "simplified.c", "order.c", "registers.c", "dropped.c", "guarded.cc")
 
 
 class Values(CompilerTest):
@@ -55,6 +56,15 @@ class Values(CompilerTest):
             self.run_command(["/usr/bin/env", f"GLIBC_TUNABLES=glibc.malloc.tcache_count={caches}", RDB_CLANG, "-O1", path, "-o", "prog"])
             got = self.run_command(["/usr/bin/env", "LD_PRELOAD=" + ORACLE, "RDB_ORACLE_BUNDLE=prog.rdb", "./prog"]).stdout
             self.assertIsNone(first_not_in_order(got.splitlines(), expected), caches)
+
+    def test_a_region_that_misses_hits_says_so(self):
+        for level in ("-O1", "-O2", "-O3", "-Os"):
+            self.run_command([RDB_CLANG, level, "-w", os.path.join(PROGRAMS, "dropped.c"), "-o", "prog"])
+            inspected = self.run_command([os.path.join(BUILD, "bin", "rdb"), "inspect", "prog.rdb"]).stdout
+            for function in ("clamp", "clamp_here", "square", "tail", *(("turns",) if level != "-O1" else ())):
+                found = re.search(rf"dropped\.c:\d+-\d+ in {function}: (\w+)", inspected, re.M)
+                self.assertIn(found and found[1], ("incomplete", "lost"), f"{level} {function}\n{inspected}")
+            self.assertRegex(inspected, r"dropped\.c:\d+-\d+ in with_effect: complete", level)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 // Runs debug code natively, for tests of the compiler alone: preloaded into a program, it plants breakpoints
 // at the locations of the bundle RDB_ORACLE_BUNDLE names, fetches arguments as the descriptors say, and calls
 // the debug functions in the program's own process. What is printed must be what the same source prints with
-// its regions compiled in (-DRDB_INLINE).
+// its regions compiled in (-DRDB_INLINE). RDB_ORACLE_HITS names a file for how often the place of each region
+// was reached, by its line, also where an argument was missing.
 #include "descriptors/descriptor.h"
 
 #include <csignal>
@@ -47,6 +48,17 @@ std::map<std::pair<uint32_t, uint64_t>, std::vector<char>> activations;
 std::vector<PendingReturn> pending;
 uint64_t stepping; // the breakpoint whose instruction is being stepped over
 char* tls_block;
+std::map<uint32_t, uint64_t> hits; // by line
+
+struct HitsWriter {
+  ~HitsWriter() {
+    const char* path = getenv("RDB_ORACLE_HITS");
+    if (!path) return;
+    std::ofstream out(path);
+    for (auto [line, count] : hits)
+      out << line << ' ' << count << '\n';
+  }
+} hits_writer;
 
 [[noreturn]] void die(const char* what) {
   fprintf(stderr, "oracle: %s\n", what);
@@ -228,6 +240,7 @@ void run(const Location& location, const ucontext_t& context) {
   while (descriptors.regions[index].id != location.region)
     ++index;
   const Region& region = descriptors.regions[index];
+  ++hits[region.begin_line];
   std::vector<void*> args(region.arguments + 1);
   std::vector<std::vector<char>> copies(region.arguments);
   for (const Argument& argument : descriptors.arguments) {

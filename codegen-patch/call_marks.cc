@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The line of a mark's label is that of the call (see WriteTags), by which it is found again.
+#include "codegen-patch/call_marks.h"
+
+#include "codegen-patch/debug_names.h"
+#include "codegen-patch/dropped_records.h"
+
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/DebugProgramInstruction.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+
+#include <tuple>
+
+namespace rdb::codegen {
+
+using namespace llvm;
+
+namespace {
+
+const Function* callee_of(const Instruction& instruction) {
+  auto* call = dyn_cast<CallBase>(&instruction);
+  return call ? call->getCalledFunction() : nullptr;
+}
+
+using Place = std::tuple<const DISubprogram*, unsigned, const DILocation*>;
+
+Place place_of(const DILocation& at) {
+  return {at.getScope()->getSubprogram(), at.getLine(), at.getInlinedAt()};
+}
+
+// The calls in whose place there is code of what was called.
+std::set<Place> inlined_calls(const Function& function) {
+  std::set<Place> found;
+  std::set<const DILocation*> seen;
+  auto note = [&](const DebugLoc& place) {
+    const DILocation* at = place;
+    for (const DILocation* call = at ? at->getInlinedAt() : nullptr; call && seen.insert(call).second;
+         call = call->getInlinedAt())
+      found.insert(place_of(*call));
+  };
+  for (const Instruction& instruction : instructions(function)) {
+    note(instruction.getDebugLoc());
+    for (const DbgRecord& record : instruction.getDbgRecordRange())
+      note(record.getDebugLoc());
+  }
+  return found;
+}
+
+} // namespace
+
+bool CallMarks::is_mark(StringRef name) {
+  return name.starts_with(kCallName);
+}
+
+void CallMarks::record(Module& module, const std::map<const Function*, std::set<size_t>>& regions) {
+  std::map<const Function*, std::set<size_t>> behind = regions; // also by further calls
+  bool changed = !behind.empty();
+  while (changed) {
+    changed = false;
+    for (const Function& function : module)
+      for (const Instruction& instruction : instructions(function))
+        if (auto found = behind.find(callee_of(instruction)); found != behind.end()) {
+          std::set<size_t> further = found->second;
+          std::set<size_t>& own = behind[&function];
+          size_t before = own.size();
+          own.merge(further);
+          changed |= own.size() != before;
+        }
+  }
+  for (Function& function : module)
+    for (Instruction& instruction : instructions(function)) {
+      auto found = behind.find(callee_of(instruction));
+      if (found == behind.end() || found->second.empty()) continue;
+      std::string name = kCallName + std::to_string(calls_.size());
+      calls_.push_back({found->first->getName().str(), found->second});
+      DISubprogram* scope = function.getSubprogram();
+      auto* label = DILabel::get(function.getContext(), scope, name, scope->getFile(),
+                                 instruction.getDebugLoc().getLine(), 0, false, std::nullopt);
+      instruction.getParent()->insertDbgRecordBefore(new DbgLabelRecord(label, instruction.getDebugLoc()),
+                                                     instruction.getIterator());
+    }
+}
+
+std::set<size_t> CallMarks::left_out(const Function& function) const {
+  std::set<size_t> result;
+  std::set<Place> inlined;
+  bool is_known = false;
+  for (const BasicBlock* block : reachable_blocks(function)) {
+    std::map<Place, const Call*> marked; // no call yet
+    for (const Instruction& instruction : *block) {
+      for (const DbgRecord& record : instruction.getDbgRecordRange()) {
+        const auto* label = dyn_cast<DbgLabelRecord>(&record);
+        auto number = label ? parse_number(label->getLabel()->getName(), kCallName) : std::nullopt;
+        if (!number) continue;
+        const Call& call = calls_[*number];
+        const Function* callee = function.getParent()->getFunction(call.callee);
+        if (callee && !(callee->onlyReadsMemory() && callee->willReturn() && callee->doesNotThrow()))
+          continue; // its calls stay
+        Place place(cast<DISubprogram>(label->getLabel()->getScope()), label->getLabel()->getLine(),
+                    record.getDebugLoc().getInlinedAt());
+        if (!marked.try_emplace(place, &call).second) result.insert(call.regions.begin(), call.regions.end());
+      }
+      if (const DILocation* at = instruction.getDebugLoc(); at && isa<CallBase>(instruction))
+        marked.erase(place_of(*at));
+    }
+    if (!marked.empty() && !is_known) {
+      inlined = inlined_calls(function);
+      is_known = true;
+    }
+    for (const auto& [place, call] : marked)
+      if (!inlined.contains(place)) result.insert(call->regions.begin(), call->regions.end());
+  }
+  return result;
+}
+
+} // namespace rdb::codegen

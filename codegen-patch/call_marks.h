@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A call of a function that only computes something is left out where nobody needs the result, and made once
+// where it would be made several times. The regions in such a function are not reached then. So each call of
+// a function that leads to regions gets a mark, a debug record in front of it; after optimisation the call,
+// or the code of the function, must be found there.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+#include <map>
+#include <set>
+#include <vector>
+
+namespace llvm {
+class Function;
+class Module;
+} // namespace llvm
+
+namespace rdb::codegen {
+
+class CallMarks {
+public:
+  // Before optimisation. `regions`: those in the code of a function itself.
+  void record(llvm::Module& module, const std::map<const llvm::Function*, std::set<size_t>>& regions);
+
+  static bool is_mark(llvm::StringRef name);
+
+  // After it: the regions behind calls that are not made in this function as the source says.
+  std::set<size_t> left_out(const llvm::Function& function) const;
+
+private:
+  struct Call {
+    std::string callee;
+    std::set<size_t> regions;
+  };
+  std::vector<Call> calls_; // by number
+};
+
+} // namespace rdb::codegen
