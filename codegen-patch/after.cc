@@ -343,8 +343,10 @@ void Placement::after_optimisation(Module& module) {
     erase_marks(function);
     if (optimised_) prepared_[&function].before(function, ValueCheck::Phis::kNeedAll);
     if (optimised_)
-      order_.record(function,
-                    [&](Target& target, size_t instance) { queries.spare(target, reach[instance]); });
+      order_.record(function, [&](Target& target, size_t instance) {
+        if (target.kind == Target::Kind::kGlobal) target.escapes = tags_.is_pointed_to(target.global);
+        queries.spare(target, reach[instance]);
+      });
   }
   builder.finalize();
   erase_flag(module);

@@ -228,6 +228,7 @@ static std::set<unsigned> derived_from(Value& address) {
 void Placement::before_optimisation(Module& module) {
   Hosts hosts(extraction_, module);
   Recorder recorder(module, optimised_);
+  tags_.record_globals(module);
   recorder.add_functions(tags_);
   std::map<const Function*, std::set<size_t>> regions;
   for (Function& function : module) {

@@ -223,7 +223,8 @@ void CodeOrder::record(Function& function, const std::function<void(Target&, siz
     for (unsigned label : labels) {
       Target target = write.target;
       spare(target, label - kLabel);
-      if (target.spares_own || target.spares_behind) skeleton.seen_from[{label, number}] = target;
+      if (target.spares_own || target.spares_behind || target.escapes != write.target.escapes)
+        skeleton.seen_from[{label, number}] = target;
     }
   }
 }

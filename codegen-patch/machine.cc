@@ -332,9 +332,13 @@ bool Placement::apply_staleness(const MachineInstr& label, const Frozen& frozen,
   drop_what_callers_leave_out(label, frozen, instance, stale);
   if (stale.empty()) return true;
   auto is_outside = [](const Target& target) { // memory that pointers lead to
-    return target.kind != Target::Kind::kVariable || target.escapes;
+    return target.kind == Target::Kind::kUnknown || target.escapes;
   };
-  if (debug.reads_memory && any_of(stale, is_outside)) return false;
+  // Functions of the program know its global variables by name.
+  auto is_known = [&](const Target& target) {
+    return target.kind == Target::Kind::kGlobal || is_outside(target);
+  };
+  if (debug.reads_memory && any_of(stale, is_known)) return false;
   size_t number = debug.variables.size();
   for (const auto& [global, follow] : debug.globals_read) {
     uint64_t bit = number < 64 ? 1ULL << number : 0;

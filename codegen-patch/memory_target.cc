@@ -10,6 +10,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
 
 namespace rdb::codegen {
 
@@ -19,7 +20,7 @@ bool slot_escapes(const Value& address) {
   for (const User* user : address.users()) {
     if (isa<LoadInst>(user)) continue;
     if (auto* store = dyn_cast<StoreInst>(user); store && store->getValueOperand() != &address) continue;
-    if (isa<GetElementPtrInst, CastInst>(user)) {
+    if (isa<GEPOperator, CastInst>(user)) {
       if (slot_escapes(*user)) return true;
       continue;
     }
@@ -91,6 +92,7 @@ Target global_target(const std::string& name) {
   Target target;
   target.kind = Target::Kind::kGlobal;
   target.global = name;
+  target.escapes = true;
   return target;
 }
 
@@ -118,6 +120,7 @@ Target target_of_write(const Instruction& instruction) {
   } else if (auto* global = dyn_cast<GlobalVariable>(object)) {
     target.kind = Target::Kind::kGlobal;
     target.global = global->getName().str();
+    target.escapes = true; // see WriteTags::is_pointed_to
   }
   return target;
 }

@@ -25,7 +25,7 @@ struct Target {
   unsigned slot = 0;
   const llvm::DISubprogram* scope = nullptr;    // kVariable: the function whose slot it is
   const llvm::DILocation* inlined_at = nullptr; // ... and the copy of it
-  bool escapes = false;                         // kVariable: pointers to it exist
+  bool escapes = false;                         // kVariable, kGlobal: pointers to it exist
   std::string global;
   // Until code generation: where it writes, as an address, an offset to it and a number of bytes; null and 0
   // if that is not known.
@@ -49,7 +49,7 @@ std::string callee_name(const llvm::Instruction& instruction);
 
 Target global_target(const std::string& name);
 
-// May a pointer to this stack slot be kept somewhere?
+// May a pointer to this stack slot or global variable be kept somewhere?
 bool slot_escapes(const llvm::Value& address);
 
 // Does it write to memory that debug code could read? Markers, lifetimes and the like do not.

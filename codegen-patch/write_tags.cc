@@ -42,6 +42,12 @@ bool WriteTags::is_quiet(const Function& function) {
   return quiet_[function.getName().str()] = true;
 }
 
+void WriteTags::record_globals(const Module& module) {
+  for (const GlobalVariable& variable : module.globals())
+    if (variable.hasLocalLinkage() && !slot_escapes(variable))
+      without_pointers_.insert(variable.getName().str());
+}
+
 void WriteTags::record(Function& function, DISubprogram& subprogram, DIBuilder& builder, Marks marks) {
   LLVMContext& context = function.getContext();
   unsigned ordinal = 1;
@@ -61,6 +67,7 @@ void WriteTags::record(Function& function, DISubprogram& subprogram, DIBuilder& 
       auto number = static_cast<unsigned>(tags_.size());
       Tag& tag = tags_.emplace_back();
       tag.target = target_of_write(instruction);
+      if (tag.target.kind == Target::Kind::kGlobal) tag.target.escapes = is_pointed_to(tag.target.global);
       tag.is_call = call && !isa<IntrinsicInst>(call);
       tag.callee = callee_name(instruction);
       tag.has_code = call && call->getCalledFunction() && !call->getCalledFunction()->isDeclaration();

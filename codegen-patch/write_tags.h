@@ -12,6 +12,7 @@
 #include "llvm/IR/ValueHandle.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -22,6 +23,7 @@ class DIBuilder;
 class DILocalVariable;
 class DISubprogram;
 class Function;
+class Module;
 } // namespace llvm
 
 namespace rdb::codegen {
@@ -33,6 +35,10 @@ public:
   enum class Marks { kWrites, kNone };
   void record(llvm::Function& function, llvm::DISubprogram& subprogram, llvm::DIBuilder& builder,
               Marks marks);
+
+  // Before all that: takes down which global variables pointers may lead to, as the source has it.
+  void record_globals(const llvm::Module& module);
+  bool is_pointed_to(const std::string& global) const { return !without_pointers_.contains(global); }
 
   // What may be stale at the labels of a function, by label.
   using StaleAt = std::map<const llvm::DbgLabelRecord*, std::vector<Target>>;
@@ -69,6 +75,7 @@ private:
   std::vector<Tag> tags_;
   std::map<std::pair<const llvm::DISubprogram*, unsigned>, unsigned> tag_at_; // by ordinal
   std::map<const llvm::DISubprogram*, std::vector<unsigned>> self_calls_;     // ordinals
+  std::set<std::string> without_pointers_;                                    // global variables
   std::map<std::string, bool> quiet_;                                         // by function
   // Of a stack slot: its function, its ordinal there, and which copy of the function.
   using Home = std::tuple<const llvm::DISubprogram*, unsigned, const llvm::DILocation*>;

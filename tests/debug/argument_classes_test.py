@@ -339,7 +339,7 @@ class ArgumentClasses(harness.TestCase):
         self.check("classes.c", C_CLASSES, {"-O0": 13, "-O2": 5})
 
     def test_cxx(self):
-        self.check("classes.cc", CXX_CLASSES, {"-O0": 13, "-O2": 2})
+        self.check("classes.cc", CXX_CLASSES, {"-O0": 13, "-O2": 3})
 
 
 if __name__ == "__main__":
