@@ -195,6 +195,8 @@ void NestedCalls::begin_use() {
   regs.fs_base = replayer_.registers().fs_base;
   regs.gs_base = replayer_.registers().gs_base;
   engine_.state().mxcsr_guest = replayer_.translator().state().mxcsr_guest;
+  errno_place_ = regs.fs_base + guest_errno().value_or(0);
+  if (!guest_errno() || !replayer_.space().is_plain(errno_place_, sizeof(int))) errno_place_ = 0;
 }
 
 void NestedCalls::undo() {
@@ -309,21 +311,12 @@ void NestedCalls::run(CallFrame& frame, uint64_t function) {
 
 // Debug code and what it calls have one errno, as if they were one program.
 void NestedCalls::give_errno(int value) {
-  if (take_errno(value) == value) return;
-  uint64_t place = engine_.registers().fs_base + *guest_errno();
-  store(place, &value, sizeof value);
+  if (take_errno(value) != value) store(errno_place_, &value, sizeof value);
 }
 
 int NestedCalls::take_errno(int otherwise) const {
-  std::optional<uint64_t> offset = guest_errno();
-  if (!offset) return otherwise;
-  GuestAddr place(engine_.state().registers.fs_base + *offset);
-  int value = otherwise;
-  if (replayer_.space().is_plain(place.value, sizeof value))
-    std::memcpy(&value, place.ptr(), sizeof value);
-  else
-    replayer_.space().read(place, &value, sizeof value);
-  return value;
+  if (errno_place_ != 0) std::memcpy(&otherwise, reinterpret_cast<void*>(errno_place_), sizeof otherwise);
+  return otherwise;
 }
 
 // Did the guest jump to code of the host?

@@ -102,8 +102,9 @@ private:
   int watched_ = 0;   // calls in which it must not
   GuestOutput output_;
   GuestHeap heap_;
-  bool used_ = false;    // by the region that runs
-  bool running_ = false; // the engine is
+  bool used_ = false;        // by the region that runs
+  bool running_ = false;     // the engine is
+  uint64_t errno_place_ = 0; // of the guest's thread; 0: not known
   uint64_t stack_ = 0;
   uint64_t stack_top_ = 0; // where the next nested call begins
   std::span<engine::StoreLogEntry> log_;

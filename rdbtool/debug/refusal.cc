@@ -33,7 +33,6 @@ std::byte g_stack[256 * 1024];
 
 uint64_t g_guest_output = 0;
 uint64_t g_guest_error = 0;
-std::optional<uint64_t> g_guest_errno;
 
 void* own_file(void* guest, const char* function) {
   auto address = reinterpret_cast<uint64_t>(guest);
@@ -61,14 +60,6 @@ std::set<int> open_files() {
 void set_guest_streams(uint64_t output, uint64_t error) {
   g_guest_output = output;
   g_guest_error = error;
-}
-
-void set_guest_errno(uint64_t offset) {
-  g_guest_errno = offset;
-}
-
-std::optional<uint64_t> guest_errno() {
-  return g_guest_errno;
 }
 
 uint64_t guest_stream(size_t index) {

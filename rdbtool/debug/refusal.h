@@ -61,8 +61,13 @@ Departure& departure();
 void set_guest_streams(uint64_t output, uint64_t error);
 uint64_t guest_stream(size_t index); // 0: standard output, 1: error
 // Where the program's libc has errno, from the thread pointer; nothing while that is not known.
-void set_guest_errno(uint64_t offset);
-std::optional<uint64_t> guest_errno();
+inline constinit std::optional<uint64_t> g_guest_errno;
+inline void set_guest_errno(uint64_t offset) {
+  g_guest_errno = offset;
+}
+inline std::optional<uint64_t> guest_errno() {
+  return g_guest_errno;
+}
 inline bool can_escape() {
   return running.escape != nullptr;
 }
