@@ -6,11 +6,15 @@
 #include "codegen-patch/write_tags.h"
 
 #include "llvm/ADT/APInt.h"
+#include "llvm/IR/CFG.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DebugProgramInstruction.h"
 #include "llvm/IR/InstIterator.h"
+
+#include <set>
+#include <vector>
 
 namespace rdb::codegen {
 
@@ -30,13 +34,24 @@ bool is_mark(const DbgRecord& record) {
          (WriteTags::is_mark(name_of(record)) && (!variable || variable->isDbgAssign()));
 }
 
-bool has_labels(const Function& function) {
-  return any_of(instructions(function), [](const Instruction& instruction) {
-    return any_of(instruction.getDbgRecordRange(), [](const DbgRecord& record) {
-      return isa<DbgLabelRecord>(record) &&
-             (parse_label(name_of(record)) || CallMarks::is_mark(name_of(record)));
-    });
-  });
+// The blocks from which a label can be reached, or the mark of a call.
+std::set<const BasicBlock*> blocks_ahead_of_labels(const Function& function) {
+  std::set<const BasicBlock*> found;
+  std::vector<const BasicBlock*> work;
+  for (const Instruction& instruction : instructions(function))
+    if (any_of(instruction.getDbgRecordRange(), [](const DbgRecord& record) {
+          return isa<DbgLabelRecord>(record) &&
+                 (parse_label(name_of(record)) || CallMarks::is_mark(name_of(record)));
+        }))
+      work.push_back(instruction.getParent());
+  while (!work.empty()) {
+    const BasicBlock* block = work.back();
+    work.pop_back();
+    if (!found.insert(block).second) continue;
+    for (const BasicBlock* before : predecessors(block))
+      work.push_back(before);
+  }
+  return found;
 }
 
 } // namespace
@@ -80,7 +95,8 @@ DbgRecord* LostMarks::make(const Mark& mark, LLVMContext& context) {
 
 void LostMarks::before(Function& function, Marks marks) {
   marks_.clear();
-  if (!has_labels(function)) return;
+  std::set<const BasicBlock*> ahead = blocks_ahead_of_labels(function);
+  if (ahead.empty()) return;
   std::set<const Metadata*> written;
   std::set<std::pair<unsigned, const DILocation*>> places;
   for (const Instruction& instruction : instructions(function)) {
@@ -98,7 +114,8 @@ void LostMarks::before(Function& function, Marks marks) {
                   marks == Marks::kAll ? DroppedRecords::Code::kStays : DroppedRecords::Code::kIsReplaced);
   for (const Instruction& instruction : instructions(function))
     for (const DbgRecord& record : instruction.getDbgRecordRange())
-      if (is_mark(record) && (marks == Marks::kAll || !has_write(record)))
+      if (is_mark(record) && ahead.contains(instruction.getParent()) &&
+          (marks == Marks::kAll || !has_write(record)))
         marks_.emplace(DroppedRecords::key_of(record), take_down(record));
 }
 
