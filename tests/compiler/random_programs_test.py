@@ -81,9 +81,11 @@ class RandomPrograms(CompilerTest):
         complete = {int(line) for line in re.findall(rf"^{re.escape(name)}:(\d+)-\d+ in .*: complete$", inspected, re.M)}
         hits = {int(line): int(count) for line, count in (row.split() for row in self.read("hits").decode().splitlines())}
         should = collections.Counter(line.split()[0] for line in expected)
-        for number, line in enumerate(self.read(name).decode().splitlines()):  # the line of rdb_begin: the one before
-            region = re.match(r' *printf\("(R\d+) ', line)
-            if region and number in complete and hits.get(number, 0) != should[region[1]]:
+        lines = [line.strip() for line in self.read(name).decode().splitlines()]
+        for number, line in enumerate(lines):  # the line of rdb_begin: the one before
+            region = re.match(r'printf\("(R\d+) ', line)
+            prints_once = region and lines[number - 1] == "rdb_begin" and lines[number + 1] == "rdb_end"
+            if prints_once and number in complete and hits.get(number, 0) != should[region[1]]:
                 return f"{region[1]} reached {hits.get(number, 0)} of {should[region[1]]} times"
         return None
 
