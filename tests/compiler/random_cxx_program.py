@@ -206,10 +206,10 @@ class CxxProgram:
         by_reference = self.chance(.6)
         outer = {name: kind for kind, name in variables if name not in ("p", "N") and (by_reference or kind in ("u", "counter", "Point *"))}
         chosen = self.random.sample(sorted(outer), min(len(outer), self.random.randint(1, 4)))
-        inside = [(outer[name] if by_reference or outer[name] == "Point *" or name in ("a", "b") else "counter", name) for name in chosen]
-        captures = [("&" if by_reference else "") + name for name in chosen if name not in ("a", "b")]
-        if "a" in chosen or "b" in chosen:
-            captures.append("this")
+        # Members are reached by a captured `this`, which a region cannot always be given.
+        chosen = [name for name in chosen if name not in ("a", "b")]
+        inside = [(outer[name] if by_reference or outer[name] == "Point *" else "counter", name) for name in chosen]
+        captures = [("&" if by_reference else "") + name for name in chosen]
         self.line(indent, f"auto {lambda_name} = [{', '.join(captures)}](u p) {{")
         self.block([*inside, ("u", "p")], indent + "  ", depth + 2, False)
         self.line(indent, f"  return {self.expression([*inside, ('u', 'p')], 1)};")

@@ -35,7 +35,7 @@ KNOWN_WRONG = frozenset()
 # The first three of these: a copy that callers leave out, a sum whose parts wrap around, and a store that code generation moves ahead of a label
 # in a loop. Then a frame that is set up late; an unrolled loop, switch arms that became one; and C++.
 SOME = (*range(8), 147, 178, 249, 293, FIRST_WIDE + 10, FIRST_WIDE + 17, *range(FIRST_CXX, FIRST_CXX + 3))
-MANY = (*range(260), *range(FIRST_WIDE, FIRST_WIDE + 80), *range(FIRST_CXX, FIRST_CXX + 40))
+MANY = (*range(260), *range(FIRST_WIDE, FIRST_WIDE + 76), *range(FIRST_CXX, FIRST_CXX + 18))
 
 
 def generate(seed):
@@ -117,7 +117,7 @@ class RandomPrograms(CompilerTest):
 
     def test_without_optimisation(self):
         self.check_unoptimised(range(60) if FULL else range(6))
-        self.check_unoptimised(range(FIRST_CXX, FIRST_CXX + (20 if FULL else 1)))
+        self.check_unoptimised(range(FIRST_CXX, FIRST_CXX + (6 if FULL else 1)))
 
     def test_with_optimisation(self):
         self.check_optimised(MANY if FULL else SOME)
