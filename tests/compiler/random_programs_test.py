@@ -30,8 +30,9 @@ MOST_OUTPUT = 300_000  # a program that prints more says nothing new
 FIRST_WIDE = 10_000
 FIRST_CXX = 20_000
 
-# With optimisation: seeds that show a wrong value, which docs/limits.md then says. One that has become right must go.
-KNOWN_WRONG = frozenset()
+# With optimisation: seeds that show a wrong value, or a region that misses hits and says that it is complete. docs/limits.md names them;
+# one that has become right must go.
+KNOWN_WRONG = frozenset({117, 201})
 # The first three of these: a copy that callers leave out, a sum whose parts wrap around, and a store that code generation moves ahead of a label
 # in a loop. Then a frame that is set up late; an unrolled loop, switch arms that became one; and C++.
 SOME = (*range(8), 147, 178, 249, 293, FIRST_WIDE + 10, FIRST_WIDE + 17, *range(FIRST_CXX, FIRST_CXX + 3))
