@@ -33,10 +33,17 @@ unsigned bits_of(const DbgVariableRecord& record) {
 
 // The phis that a value is computed from.
 void find_phis(const Value& value, std::set<const PHINode*>& found) {
-  if (auto* phi = dyn_cast<PHINode>(&value)) found.insert(phi);
-  if (!Samples::is_computed(value)) return;
-  for (const Value* operand : cast<Instruction>(value).operands())
-    find_phis(*operand, found);
+  std::set<const Value*> seen; // values share what they are computed from
+  std::vector<const Value*> work{&value};
+  while (!work.empty()) {
+    const Value* one = work.back();
+    work.pop_back();
+    if (!seen.insert(one).second) continue;
+    if (auto* phi = dyn_cast<PHINode>(one)) found.insert(phi);
+    if (!Samples::is_computed(*one)) continue;
+    for (const Value* operand : cast<Instruction>(one)->operands())
+      work.push_back(operand);
+  }
 }
 
 bool depends_on(const Value& value, const PHINode& phi) {

@@ -34,8 +34,9 @@ FIRST_CXX = 20_000
 # one that has become right must go.
 KNOWN_WRONG = frozenset({117, 201})
 # The first three of these: a copy that callers leave out, a sum whose parts wrap around, and a store that code generation moves ahead of a label
-# in a loop. Then a frame that is set up late; an unrolled loop, switch arms that became one; and C++.
-SOME = (*range(8), 147, 178, 249, 293, FIRST_WIDE + 10, FIRST_WIDE + 17, *range(FIRST_CXX, FIRST_CXX + 3))
+# in a loop. Then a frame that is set up late; values with many ways to what they are computed from; an unrolled loop, switch arms that became
+# one; and C++.
+SOME = (*range(8), 147, 178, 249, 293, FIRST_WIDE + 8, FIRST_WIDE + 10, FIRST_WIDE + 17, *range(FIRST_CXX, FIRST_CXX + 3))
 MANY = (*range(260), *range(FIRST_WIDE, FIRST_WIDE + 76), *range(FIRST_CXX, FIRST_CXX + 18))
 
 
