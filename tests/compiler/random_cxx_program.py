@@ -9,6 +9,8 @@ import random
 import re
 import sys
 
+from random_program import Program
+
 TYPES = r"""#include <rdb/rdb.h>
 #include <array>
 #include <cstdio>
@@ -40,7 +42,7 @@ MOST_WORK = 5000  # statements that a call may lead to
 INLINING = ["", "", "__attribute__((noinline)) ", "__attribute__((always_inline)) inline "]
 
 
-class CxxProgram:
+class CxxProgram(Program):
     """Variables are pairs of kind and name. Of kind "counter" are those that are not written to."""
 
     def __init__(self, seed):
@@ -58,15 +60,8 @@ class CxxProgram:
             self.add_function(number)
         self.add_main()
 
-    def choice(self, *options):
-        return self.random.choice(options)
-
     def chance(self, probability):
         return self.random.random() < probability
-
-    def unused_name(self, letter):
-        self.names += 1
-        return f"{letter}{self.names}"
 
     def line(self, indent, text):
         self.body.append(f"{indent}{text}\n")
@@ -217,7 +212,7 @@ class CxxProgram:
         self.line(indent, f"u {result} = {lambda_name}({self.expression(variables, 1)}) + {lambda_name}({self.choice('1u', '2u')});")
         variables.append(("u", result))
 
-    def attempt(self, variables, indent, depth, in_loop):
+    def attempt(self, variables, indent, depth):
         self.line(indent, "try {")
         self.depth_of_tries += 1
         self.block(variables, indent + "  ", depth + 1, False)
@@ -249,7 +244,7 @@ class CxxProgram:
         elif what < .66 and depth < 2:
             self.lambda_(variables, indent, depth)
         elif what < .72 and depth < 2:
-            self.attempt(variables, indent, depth, in_loop)
+            self.attempt(variables, indent, depth)
         elif what < .82 and self.callable():
             self.line(indent, f"{self.place(variables)} {self.choice('=', '+=')} {self.call(variables)};")
         elif what < .86:
@@ -283,15 +278,6 @@ class CxxProgram:
             self.block([*variables, ("u", i)], indent + "  ", depth + 1, True)
         self.turns //= 6
         self.line(indent, "}")
-
-    def block(self, variables, indent, depth, in_loop):
-        variables = list(variables)
-        for _ in range(self.random.randint(2, 5 if depth < 2 else 3)):
-            if self.chance(.4):
-                self.region(variables, indent)
-            self.statement(variables, indent, depth, in_loop)
-        if self.chance(.4):
-            self.region(variables, indent)
 
     # Functions.
 
