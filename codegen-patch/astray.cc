@@ -2,7 +2,6 @@
 #include "codegen-patch/astray.h"
 
 #include "codegen-patch/debug_names.h"
-#include "codegen-patch/labels.h"
 #include "codegen-patch/record_flow.h"
 
 #include "llvm/IR/CFG.h"
@@ -67,14 +66,14 @@ void Astray::before(const Function& function) {
   for (const BasicBlock& block : function) {
     ways_[&block] = ways_from(block);
     for (const DbgLabelRecord* label : labels_in(block)) {
-      Label key(label->getLabel(), label->getDebugLoc().getInlinedAt());
+      LabelCopy key = copy_of(*label);
       ++labels_[{&block, key}];
       conditions_[key].insert(condition_of(block));
     }
   }
 }
 
-std::vector<unsigned> Astray::count_on_ways(const BasicBlock& block, const Label& label) const {
+std::vector<unsigned> Astray::count_on_ways(const BasicBlock& block, const LabelCopy& label) const {
   std::vector<unsigned> counts;
   auto ways = ways_.find(&block);
   if (ways == ways_.end() || ways->second.size() < 2) return counts;
@@ -97,13 +96,13 @@ void Astray::after(Function& function) {
   if (labels_.empty()) return;
   for (BasicBlock& block : function) {
     const Value* condition = condition_of(block);
-    std::map<Label, unsigned> count;
-    std::set<Label> joined;
+    std::map<LabelCopy, unsigned> count;
+    std::set<LabelCopy> joined;
     std::vector<DbgLabelRecord*> labels = labels_in(block);
     for (const DbgLabelRecord* label : labels)
-      ++count[{label->getLabel(), label->getDebugLoc().getInlinedAt()}];
+      ++count[copy_of(*label)];
     for (DbgLabelRecord* label : labels) {
-      Label key(label->getLabel(), label->getDebugLoc().getInlinedAt());
+      LabelCopy key = copy_of(*label);
       auto there = labels_.find({&block, key});
       unsigned before = there == labels_.end() ? 0 : there->second;
       if (count[key] <= before) continue;

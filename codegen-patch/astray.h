@@ -5,6 +5,8 @@
 // found here, and have no place from then on.
 #pragma once
 
+#include "codegen-patch/labels.h"
+
 #include "llvm/ADT/StringRef.h"
 
 #include <map>
@@ -14,8 +16,6 @@
 
 namespace llvm {
 class BasicBlock;
-class DILabel;
-class DILocation;
 class Function;
 class Value;
 } // namespace llvm
@@ -29,12 +29,11 @@ public:
   void after(llvm::Function& function);
 
 private:
-  using Label = std::pair<const llvm::DILabel*, const llvm::DILocation*>; // and the copy of its function
   // How often a label stands on each of the ways that led on from the block; none if there is but one.
-  std::vector<unsigned> count_on_ways(const llvm::BasicBlock& block, const Label& label) const;
+  std::vector<unsigned> count_on_ways(const llvm::BasicBlock& block, const LabelCopy& label) const;
 
-  std::map<std::pair<const llvm::BasicBlock*, Label>, unsigned> labels_;      // how many in a block
-  std::map<Label, std::set<const llvm::Value*>> conditions_;                  // at the end of its blocks
+  std::map<std::pair<const llvm::BasicBlock*, LabelCopy>, unsigned> labels_;  // how many in a block
+  std::map<LabelCopy, std::set<const llvm::Value*>> conditions_;              // at the end of its blocks
   std::map<const llvm::BasicBlock*, std::set<const llvm::BasicBlock*>> ways_; // that lead on from a block
 };
 

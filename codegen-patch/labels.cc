@@ -12,6 +12,10 @@ namespace rdb::codegen {
 
 using namespace llvm;
 
+LabelCopy copy_of(const DbgLabelRecord& label) {
+  return {label.getLabel(), label.getDebugLoc().getInlinedAt()};
+}
+
 std::vector<DbgLabelRecord*> labels_in(const BasicBlock& block) {
   std::vector<DbgLabelRecord*> labels;
   for (const Instruction& instruction : block)

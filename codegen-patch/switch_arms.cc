@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "codegen-patch/switch_arms.h"
 
-#include "codegen-patch/labels.h"
-
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
@@ -34,8 +32,7 @@ void SwitchArms::before(const Function& function) {
       std::set<const BasicBlock*> seen;
       for (const BasicBlock* at = begin; at && seen.insert(at).second; at = at->getSingleSuccessor())
         for (const DbgLabelRecord* label : labels_in(*at))
-          known.cases[{label->getLabel(), label->getDebugLoc().getInlinedAt()}].insert(cases.begin(),
-                                                                                       cases.end());
+          known.cases[copy_of(*label)].insert(cases.begin(), cases.end());
     }
   }
 }
@@ -47,7 +44,7 @@ void SwitchArms::after(Function& function) {
     if (!branch || known == switches_.end()) continue;
     for (const auto& [begin, cases] : arms_of(*branch))
       for (DbgLabelRecord* label : labels_in(*begin)) {
-        auto own = known->second.cases.find({label->getLabel(), label->getDebugLoc().getInlinedAt()});
+        auto own = known->second.cases.find(copy_of(*label));
         if (own == known->second.cases.end()) continue;
         // Of a switch over something else only the number of cases can be compared.
         bool is_same = known->second.condition == branch->getCondition()

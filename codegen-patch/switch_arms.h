@@ -4,6 +4,8 @@
 // here, and have no place any more.
 #pragma once
 
+#include "codegen-patch/labels.h"
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -12,8 +14,6 @@
 
 namespace llvm {
 class BasicBlock;
-class DILabel;
-class DILocation;
 class Function;
 class SwitchInst;
 class Value;
@@ -28,11 +28,10 @@ public:
   void after(llvm::Function& function);
 
 private:
-  using Label = std::pair<const llvm::DILabel*, const llvm::DILocation*>; // and the copy of its function
-  using Case = std::optional<int64_t>;                                    // none: any other value
+  using Case = std::optional<int64_t>; // none: any other value
   struct Switch {
     const llvm::Value* condition = nullptr;
-    std::map<Label, std::set<Case>> cases; // in which the label is surely reached
+    std::map<LabelCopy, std::set<Case>> cases; // in which the label is surely reached
   };
   static std::map<const llvm::BasicBlock*, std::set<Case>> arms_of(const llvm::SwitchInst& branch);
 
