@@ -8,6 +8,7 @@
 #include "codegen-patch/astray.h"
 #include "codegen-patch/call_marks.h"
 #include "codegen-patch/code_order.h"
+#include "codegen-patch/declared_slots.h"
 #include "codegen-patch/dropped_records.h"
 #include "codegen-patch/loop_exits.h"
 #include "codegen-patch/lost_marks.h"
@@ -115,6 +116,7 @@ private:
   std::vector<Frozen> frozen_;
   std::vector<Instance> instances_;
   std::vector<Lost> lost_;
+  DeclaredSlots declared_slots_;
   WriteTags tags_;
   CallMarks calls_;
   LostMarks lost_marks_;

@@ -22,7 +22,8 @@ def first_not_in_order(lines, expected):
 
 NAMES = ("basics.c", "objects.cc", "shared.c", "debug_statics.c", "control.c", "paths.c", "stale_statics.c",
          "vla_bits_union.c", "shared_objects.cc", "overwritten.c", "joined.c", "shrunk.c",
-         "left_out.c", "simplified.c", "order.c", "registers.c", "dropped.c", "guarded.cc")
+         "left_out.c", "simplified.c", "order.c", "registers.c", "dropped.c", "guarded.cc",
+         "pointed_to.cc")
 
 
 class Values(CompilerTest):
@@ -47,6 +48,11 @@ class Values(CompilerTest):
                 expected, got = self.outputs(name, [level])
                 wrong = first_not_in_order(got, expected)
                 self.assertIsNone(wrong, "%s %s: %r\nexpected among:\n%s" % (name, level, wrong, "\n".join(expected)))
+
+    def test_what_others_change_is_there(self):
+        for level in ("-O1", "-O2", "-O3", "-Os"):
+            expected, got = self.outputs("pointed_to.cc", [level])
+            self.assertEqual(expected, got, level)
 
     def test_whatever_the_order_of_memory(self):
         """The compiler's own objects lie elsewhere without the allocator's caches."""
