@@ -95,14 +95,14 @@ public:
     for (const auto& row : rows_)
       for (size_t i = 0; i + 1 < row.size(); ++i) {
         if (widths.size() <= i) widths.push_back(0);
-        widths[i] = std::max(widths[i], row[i].size());
+        if (row[i].size() <= kWidest) widths[i] = std::max(widths[i], row[i].size());
       }
     std::string out;
     for (const auto& row : rows_) {
       std::string line = indent;
       for (size_t i = 0; i < row.size(); ++i) {
         line += row[i];
-        if (i + 1 < row.size()) line.append(widths[i] - row[i].size() + 2, ' ');
+        if (i + 1 < row.size()) line.append(std::max(widths[i], row[i].size()) - row[i].size() + 2, ' ');
       }
       while (!line.empty() && line.back() == ' ')
         line.pop_back();
@@ -112,6 +112,8 @@ public:
   }
 
 private:
+  // What is wider, the name of a template for example, does not move the columns of all other rows.
+  static constexpr size_t kWidest = 40;
   std::vector<std::vector<std::string>> rows_;
 };
 

@@ -13,9 +13,11 @@ namespace rdb::cli {
 
 namespace {
 
-// A bundle's descriptors by the name of the bundle or of its program.
+// A bundle's descriptors by the name of the bundle or of its program, which may be a link (libfoo.so).
 std::string find_descriptors(const std::string& name) {
-  for (const std::string& folder : {name, name + ".rdb"})
+  std::error_code failed;
+  std::string program = std::filesystem::weakly_canonical(name, failed);
+  for (const std::string& folder : {name, name + ".rdb", program + ".rdb"})
     if (std::string path = folder + "/descriptors"; std::filesystem::exists(path)) return path;
   if (!std::filesystem::exists(name)) user_error("'{}' does not exist", name);
   user_error("'{}' is not a bundle, and there is no '{}.rdb' beside it: link the program with rdb-clang",

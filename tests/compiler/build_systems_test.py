@@ -234,10 +234,14 @@ class BuildSystems(CompilerTest):
     def test_inspect_shows_the_bundle(self):
         self.put(FILES)
         self.run_command([RDB_CLANG, "src/main.c", "src/insert.c", "src/size.c", "src/scale.c", "-o", "prog"])
-        shown = self.run_command([os.path.join(BUILD, "bin", "rdb"), "inspect", "prog.rdb"]).stdout
+        inspect = [os.path.join(BUILD, "bin", "rdb"), "inspect"]
+        shown = self.run_command([*inspect, "prog.rdb"]).stdout
         self.assertIn("src/main.c:10-12 in main: complete", shown)
         self.assertRegex(shown, r"printf +private +rdb")
         self.assertRegex(shown, r"size +program 0x[0-9a-f]+ +size-.*\.o")
+        os.mkdir(os.path.join(self.dir, "links"))
+        os.symlink("../prog", os.path.join(self.dir, "links", "newest"))
+        self.assertEqual(self.run_command([*inspect, "links/newest"]).stdout, shown)
 
 
 if __name__ == "__main__":

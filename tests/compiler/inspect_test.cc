@@ -32,6 +32,7 @@ TEST(Inspect, TableNamesRegionsPlacesAndOwners) {
   d.arguments.push_back({2, 1, 0, "n", "int", 4, 4, {gone}});
   d.symbols.push_back({"printf", Owner::kPrivate, "s", false, {}, "libc.so.6"});
   d.symbols.push_back({"_ZN3Foo3barEi", Owner::kProgram, "t", false, Address::absolute(0x4020), "foo.o"});
+  d.symbols.push_back({std::string(41, 'f'), Owner::kPrivate, "u", false, {}, "libc.so.6"});
   EXPECT_EQ(inspection(d), "program prog, build-id ab12\n"
                            "2 regions, 2 locations\n"
                            "\n"
@@ -46,7 +47,8 @@ TEST(Inspect, TableNamesRegionsPlacesAndOwners) {
                            "\n"
                            "symbols\n"
                            "  printf         private         libc.so.6\n"
-                           "  Foo::bar(int)  program 0x4020  foo.o\n");
+                           "  Foo::bar(int)  program 0x4020  foo.o\n"
+                           "  fffffffffffffffffffffffffffffffffffffffff  private         libc.so.6\n");
 }
 
 TEST(Inspect, EveryClassHasItsWords) {

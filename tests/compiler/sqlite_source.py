@@ -1,33 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""SQLite's amalgamation, of the npm package better-sqlite3: a real C file of 250,000 lines. Kept in the build folder."""
-import glob
-import os
-import shutil
-import subprocess
-import tempfile
-
-from toolchain import BUILD
-
-PACKAGE = "better-sqlite3@12.11.1"
+"""SQLite's amalgamation: a real C file of 250,000 lines."""
+import npm_source
 
 
 def path():
-    folder = os.path.join(BUILD, "corpora", PACKAGE)
-    source = os.path.join(folder, "package", "deps", "sqlite3", "sqlite3.c")
-    if os.path.exists(source):
-        return source
-    os.makedirs(os.path.dirname(folder), exist_ok=True)
-    # Another test may be doing the same: the folder appears with everything in it.
-    fresh = tempfile.mkdtemp(dir=os.path.dirname(folder))
-    try:
-        done = subprocess.run(["npm", "pack", "--silent", PACKAGE], cwd=fresh, capture_output=True, text=True)
-        assert done.returncode == 0, f"npm pack {PACKAGE}: {done.stderr}"
-        archive, = glob.glob(os.path.join(fresh, "*.tgz"))
-        subprocess.run(["tar", "xzf", archive], cwd=fresh, check=True)
-        try:
-            os.rename(fresh, folder)
-        except OSError:
-            assert os.path.exists(source), f"{folder} is in the way"
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-    return source
+    return npm_source.path("better-sqlite3@12.11.1", "deps", "sqlite3", "sqlite3.c")
