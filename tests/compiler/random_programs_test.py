@@ -14,6 +14,7 @@ import sys
 import unittest
 
 import random_cxx_program
+import random_kept_program
 import random_program
 import random_wide_program
 from toolchain import BUILD, CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest
@@ -29,6 +30,7 @@ MOST_OUTPUT = 300_000  # a program that prints more says nothing new
 # From these seeds on the programs are those of the other modules.
 FIRST_WIDE = 10_000
 FIRST_CXX = 20_000
+FIRST_KEPT = 30_000
 
 # With optimisation: seeds that show a wrong value, or a region that misses hits and says that it is complete. docs/limits.md names them;
 # one that has become right must go.
@@ -36,23 +38,31 @@ KNOWN_WRONG = frozenset({117, 201})
 # The first three of these: a copy that callers leave out, a sum whose parts wrap around, and a store that code generation moves ahead of a label
 # in a loop. Then a frame that is set up late; values with many ways to what they are computed from; an unrolled loop, switch arms that became
 # one; and C++.
-SOME = (*range(8), 147, 178, 249, 293, FIRST_WIDE + 8, FIRST_WIDE + 10, FIRST_WIDE + 17, *range(FIRST_CXX, FIRST_CXX + 3))
-MANY = (*range(260), *range(FIRST_WIDE, FIRST_WIDE + 76), *range(FIRST_CXX, FIRST_CXX + 18))
+SOME = (*range(8), 147, 178, 249, 293, FIRST_WIDE + 8, FIRST_WIDE + 10, FIRST_WIDE + 17, *range(FIRST_CXX, FIRST_CXX + 3),
+        *range(FIRST_KEPT, FIRST_KEPT + 3))
+MANY = (*range(260), *range(FIRST_WIDE, FIRST_WIDE + 76), *range(FIRST_CXX, FIRST_CXX + 18), *range(FIRST_KEPT, FIRST_KEPT + 40))
 
 
 def generate(seed):
+    if seed >= FIRST_KEPT:
+        return random_kept_program.generate(seed - FIRST_KEPT)
     if seed >= FIRST_CXX:
         return random_cxx_program.generate(seed - FIRST_CXX)
     return random_wide_program.generate(seed - FIRST_WIDE) if seed >= FIRST_WIDE else random_program.generate(seed)
 
 
 def compilers(seed):
-    """The name of the source, clang, and rdb-clang."""
-    return ("p.cc", CLANGXX, RDB_CLANGXX) if seed >= FIRST_CXX else ("p.c", CLANG, RDB_CLANG)
+    """The name of the source; clang and rdb-clang, with flags."""
+    if FIRST_CXX <= seed < FIRST_KEPT:
+        return "p.cc", [CLANGXX, *FLAGS], [RDB_CLANGXX, *FLAGS]
+    flags = [*FLAGS, "-fexceptions"] if seed >= FIRST_KEPT else FLAGS
+    return "p.c", [CLANG, *flags], [RDB_CLANG, *flags]
 
 
 def reproduction(seed):
     """The command that prints the program."""
+    if seed >= FIRST_KEPT:
+        return f"tests/compiler/random_kept_program.py {seed - FIRST_KEPT}"
     if seed >= FIRST_CXX:
         return f"tests/compiler/random_cxx_program.py {seed - FIRST_CXX}"
     if seed >= FIRST_WIDE:
@@ -66,13 +76,13 @@ class RandomPrograms(CompilerTest):
         name, clang, _ = compilers(seed)
         self.write(name, generate(seed))
         include = os.path.join(SOURCE, "runtime-libs", "include")
-        self.run_command([clang, *FLAGS, "-O1", "-DRDB_INLINE", "-I" + include, name, "-o", "inline"])
+        self.run_command([*clang, "-O1", "-DRDB_INLINE", "-I" + include, name, "-o", "inline"])
         out = self.run_command(["./inline"]).stdout
         return out.splitlines() if len(out) <= MOST_OUTPUT else None
 
     def shown(self, seed, level):
         name, _, rdb_clang = compilers(seed)
-        self.run_command([rdb_clang, *FLAGS, level, name, "-o", "prog"])
+        self.run_command([*rdb_clang, level, name, "-o", "prog"])
         return self.run_command(["/usr/bin/env", "LD_PRELOAD=" + ORACLE, "RDB_ORACLE_BUNDLE=prog.rdb", "RDB_ORACLE_HITS=hits",
                                  "./prog"]).stdout.splitlines()
 
