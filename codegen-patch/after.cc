@@ -57,7 +57,7 @@ std::optional<descriptors::Part> constant_part(const DbgVariableRecord& record, 
   part.size = piece.size / 8;
   part.cls = descriptors::Class::kConstant;
   // A boolean is one bit here and one byte in memory; anything else narrower than its variable is not known.
-  if (bits.getBitWidth() < piece.size && bits.getBitWidth() > 8) return std::nullopt;
+  if (bits.getBitWidth() < piece.size && !(bits.getBitWidth() == 1 && piece.size == 8)) return std::nullopt;
   bits = bits.zextOrTrunc(static_cast<unsigned>(piece.size));
   for (unsigned i = 0; i < part.size; ++i)
     part.bytes.push_back(static_cast<char>(bits.extractBitsAsZExtValue(8, i * 8)));
@@ -72,6 +72,13 @@ namespace {
 bool is_plain(const DbgVariableRecord& record) {
   return !record.isKillLocation() && record.getNumVariableLocationOps() == 1 &&
          record.getExpression()->getElements().empty();
+}
+
+// Is a part of the variable all that is at the one address that the record names?
+bool is_part(const DbgVariableRecord& record) {
+  auto elements = record.getExpression()->getElements();
+  return !record.isKillLocation() && record.getNumVariableLocationOps() == 1 && elements.size() == 3 &&
+         elements[0] == dwarf::DW_OP_LLVM_fragment && elements[1] % 8 == 0 && elements[2] % 8 == 0;
 }
 
 // Labels of one function, with the state of records at each.
@@ -167,7 +174,7 @@ void Placement::after_optimisation(Module& module) {
     if (function.isDeclaration()) continue;
     std::vector<LabelAt> labels;
     std::vector<DbgVariableRecord*> records;
-    std::map<std::pair<const DILocalVariable*, const DILocation*>, DbgVariableRecord*> declared;
+    std::vector<DbgVariableRecord*> declared;
     for (Instruction& instruction : instructions(function))
       for (DbgRecord& record : instruction.getDbgRecordRange())
         if (auto* label = dyn_cast<DbgLabelRecord>(&record))
@@ -186,8 +193,8 @@ void Placement::after_optimisation(Module& module) {
             if (parse_label(label->getLabel()->getName()))
               labels.push_back({label, Snapshots::at_label(*label, state)});
           } else if (auto* variable = dyn_cast<DbgVariableRecord>(&record); variable && is_ours(*variable)) {
-            if (variable->isDbgDeclare())
-              declared[{variable->getVariable(), variable->getDebugLoc().getInlinedAt()}] = variable;
+            if (variable->isDbgDeclare() && !variable->isKillLocation())
+              declared.push_back(variable);
             else if (variable->getVariable()->getName().starts_with(kSnapshotName))
               update(state, *variable);
             records.push_back(variable);
@@ -241,14 +248,18 @@ void Placement::after_optimisation(Module& module) {
         memory[position].follow = &variable;
         if (variable.kind == extractor::Variable::Kind::kActivation) continue;
         std::string name = variable_record_name(variable);
-        bool is_declared = false;
-        for (auto& [key, record] : declared)
-          if (key.first->getName() == name && key.first->getScope() == scope && key.second == inlined_at) {
-            is_declared = true;
+        bool is_in_memory = false;
+        for (DbgVariableRecord* record : declared)
+          if (record->getVariable()->getName() == name && record->getVariable()->getScope() == scope &&
+              record->getDebugLoc().getInlinedAt() == inlined_at) {
+            is_in_memory = true;
             homes[position] = record->getVariableLocationOp(0);
             if (is_plain(*record)) memory[position].own = record->getVariableLocationOp(0);
+            if (Piece piece = piece_of(*record); is_part(*record))
+              memory[position].parts.push_back(
+                  {record->getVariableLocationOp(0), {piece.offset / 8, (piece.offset + piece.size) / 8}});
           }
-        if (is_declared || !optimised_) continue; // its own record serves
+        if (!optimised_) continue; // its own record serves
         uint64_t covered = 0;
         std::vector<std::pair<Piece, const DbgVariableRecord*>> pieces;
         std::string snapshot_name = Snapshots::name(index, position);
@@ -277,11 +288,12 @@ void Placement::after_optimisation(Module& module) {
           }
           return false;
         });
+        if (pieces.empty() && is_in_memory) continue; // its own record serves
         if (pieces.empty()) {
           frozen.known[position] = {unavailable(variable.size, "optimised out")};
           continue;
         }
-        if (pieces.size() == 1 && is_plain(*pieces[0].second) &&
+        if (!is_in_memory && pieces.size() == 1 && is_plain(*pieces[0].second) &&
             pieces[0].second->getVariableLocationOp(0)->getType()->isPointerTy())
           memory[position].behind = pieces[0].second->getVariableLocationOp(0);
         DILocalVariable* snapshot =
@@ -303,10 +315,11 @@ void Placement::after_optimisation(Module& module) {
           continue;
         }
         // Where it is in memory then, the compiler put it there for itself.
-        frozen.is_value[position] = none_of(pieces, [](const auto& entry) {
+        frozen.is_value[position] = !is_in_memory && none_of(pieces, [](const auto& entry) {
           return is_contained(entry.second->getExpression()->getElements(), dwarf::DW_OP_deref);
         });
-        if (!frozen.is_value[position]) homes[position] = pieces[0].second->getVariableLocationOp(0);
+        if (!is_in_memory && !frozen.is_value[position])
+          homes[position] = pieces[0].second->getVariableLocationOp(0);
         for (auto& [piece, record] : pieces) {
           DbgVariableRecord* copy = record->clone();
           copy->setVariable(snapshot);

@@ -267,7 +267,8 @@ const Function* function_of(const Any& unit) {
   return nullptr;
 }
 
-// For those who work on placement: which pass lost a label. The environment asks for it.
+// For those who work on placement: which pass lost a label, or the value of an argument. The environment asks
+// for it.
 class LabelTrace {
 public:
   void after(StringRef pass, const Any& unit) {
@@ -279,8 +280,13 @@ private:
     std::map<std::string, unsigned> now;
     for (const Instruction& instruction : instructions(function))
       for (const DbgRecord& record : instruction.getDbgRecordRange())
-        if (auto* label = dyn_cast<DbgLabelRecord>(&record))
+        if (auto* label = dyn_cast<DbgLabelRecord>(&record)) {
           if (parse_label(label->getLabel()->getName())) ++now[label->getLabel()->getName().str()];
+        } else if (auto& variable = cast<DbgVariableRecord>(record);
+                   !variable.isKillLocation() &&
+                   variable.getVariable()->getName().starts_with(kSnapshotName)) {
+          ++now[variable.getVariable()->getName().str()];
+        }
     auto& before = labels_[&function];
     for (const auto& [name, count] : before)
       if (now[name] < count)

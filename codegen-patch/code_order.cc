@@ -344,19 +344,19 @@ CodeOrder::Found CodeOrder::look_at(const MachineInstr& label) const {
       return !own.after.empty();
     };
     if (!take(Match::kSure)) {
-      // Rather one that has grown since than one that was as wide before.
-      auto rank = [&](const Wide& one) {
+      // One that has grown since: it took others in.
+      auto is_grown = [&](const Wide& one) {
         auto before = skeleton.writes.find(one.ordinal);
-        bool grown = before == skeleton.writes.end() || before->second.size < one.size;
-        return std::pair(grown, one.size);
+        return before == skeleton.writes.end() || (before->second.size > 0 && before->second.size < one.size);
       };
       const Wide* cover = nullptr;
       for (const Wide& other : wide)
         if (write.base && other.range.base == write.base && write.size > 0 &&
             other.range.offset <= write.offset &&
             write.offset + static_cast<int64_t>(write.size) <=
-                other.range.offset + static_cast<int64_t>(other.size))
-          if (!cover || rank(*cover) < rank(other)) cover = &other;
+                other.range.offset + static_cast<int64_t>(other.size) &&
+            is_grown(other))
+          if (!cover || cover->size < other.size) cover = &other;
       if (cover) {
         all.push_back({{ordinal}, {cover->ordinal}});
         continue;

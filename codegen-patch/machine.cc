@@ -4,6 +4,7 @@
 // whose code goes on in a block that others reach too is a place *after* an instruction, not before one.
 #include "codegen-patch/debug_names.h"
 #include "codegen-patch/frame_setup.h"
+#include "codegen-patch/pieces.h"
 #include "codegen-patch/placement.h"
 #include "codegen-patch/records.h"
 #include "codegen-patch/selected_bits.h"
@@ -375,7 +376,8 @@ bool Placement::apply_staleness(const MachineInstr& label, const Frozen& frozen,
         if (target.spares_own & bit) return false;
         bool mine = target.kind == Target::Kind::kVariable
                         ? !home || (target.scope == scope && target.slot == home->first &&
-                                    target.inlined_at == frozen.inlined_at)
+                                    target.inlined_at == frozen.inlined_at &&
+                                    may_touch(target, {part.offset * 8, (part.offset + part.size) * 8}))
                         : !home || (home->second && target.kind == Target::Kind::kUnknown);
         return mine && trace(target);
       });
@@ -443,24 +445,27 @@ void Placement::on_machine_function(MachineFunction& function) {
       }
       std::string own_name = variable_record_name(variable);
       std::string value = value_name(id, position);
-      for (const auto& slot : function.getInStackSlotVariableDbgInfo())
-        if (parts.empty() && slot.Var->getName() == own_name && slot.Var->getScope() == scope &&
-            slot.Loc->getInlinedAt() == inlined_at)
-          parts.push_back(part_of_slot(function, slot.getStackSlot(), *slot.Expr, variable.size));
-      if (parts.empty())
+      if (parts.empty()) {
+        for (const auto& slot : function.getInStackSlotVariableDbgInfo())
+          if (slot.Var->getName() == own_name && slot.Var->getScope() == scope &&
+              slot.Loc->getInlinedAt() == inlined_at && (parts.empty() || slot.Expr->isFragment()))
+            parts.push_back(part_of_slot(function, slot.getStackSlot(), *slot.Expr, variable.size));
+        bool is_in_slot = !parts.empty();
         for (const auto& [key, list] : records)
-          if (key.first->getName() == value || (key.first->getName() == own_name &&
+          if (key.first->getName() == value || (!is_in_slot && key.first->getName() == own_name &&
                                                 key.first->getScope() == scope && key.second == inlined_at))
             for (const MachineInstr* record : list)
               parts.push_back(part_of_record(*record, variable.size));
-      if (parts.empty()) parts.push_back(unavailable(variable.size, "not computed or not kept here"));
+      }
       for (descriptors::Part& part : parts)
-        if (!frame && needs_frame(part, function))
-          part = unavailable(part.size, "the stack frame is not set up here");
-      uint64_t covered = 0;
-      for (const descriptors::Part& part : parts)
-        covered += part.size;
-      if (covered < variable.size) parts = {unavailable(variable.size, "only a part of it is known here")};
+        if (!frame && needs_frame(part, function)) {
+          part.cls = descriptors::Class::kUnavailable;
+          part.reason = "the stack frame is not set up here";
+        }
+      parts = put_together(std::move(parts), variable);
+      if (is_traced() && parts[0].cls == descriptors::Class::kUnavailable)
+        fmt::print(stderr, "rdb: {} in {}: '{}' ({}) is unavailable: {}\n", instance_name(id), instance.code,
+                   variable.name, Snapshots::name(frozen.function, position), parts[0].reason);
     }
     if (optimised_ && !apply_staleness(*label, frozen, instance, std::move(order.stale))) {
       lost_.push_back({frozen.function, "memory that it reads may be stale there"});

@@ -96,6 +96,13 @@ Target global_target(const std::string& name) {
   return target;
 }
 
+bool may_touch(const Target& target, const Extent& bits) {
+  // With an address the offset is from there.
+  if (target.pointer || target.size == 0 || target.offset < 0) return true;
+  auto begin = static_cast<uint64_t>(target.offset) * 8;
+  return bits.overlaps({begin, begin + target.size * 8});
+}
+
 Target target_of_write(const Instruction& instruction) {
   Target target;
   const Value* pointer = written_pointer(instruction);

@@ -2,6 +2,8 @@
 // What an instruction that writes to memory may change, as far as staleness is concerned.
 #pragma once
 
+#include "codegen-patch/pieces.h"
+
 #include <cstdint>
 #include <string>
 
@@ -48,6 +50,9 @@ bool is_simple_slot(const llvm::Value* pointer);
 std::string callee_name(const llvm::Instruction& instruction);
 
 Target global_target(const std::string& name);
+
+// Of a write to a variable: can it change these bits of the variable?
+bool may_touch(const Target& target, const Extent& bits);
 
 // May a pointer to this stack slot or global variable be kept somewhere?
 bool slot_escapes(const llvm::Value& address);

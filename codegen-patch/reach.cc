@@ -128,6 +128,28 @@ bool AliasQueries::is_of_other_type(const Target& target, const extractor::Reads
   });
 }
 
+// What is read of a part of a variable, from its first byte on.
+static extractor::Reads reads_of_part(const extractor::Reads& all, const Extent& bytes) {
+  extractor::Reads reads;
+  if (all.everywhere) reads.ranges = {{0, bytes.end - bytes.begin}};
+  for (auto [offset, size] : all.ranges) {
+    int64_t begin = std::max(offset, static_cast<int64_t>(bytes.begin));
+    int64_t end = std::min(offset + static_cast<int64_t>(size), static_cast<int64_t>(bytes.end));
+    if (begin < end)
+      reads.ranges.emplace_back(begin - static_cast<int64_t>(bytes.begin),
+                                static_cast<uint64_t>(end - begin));
+  }
+  return reads;
+}
+
+bool AliasQueries::is_apart(const Target& target, const std::vector<Reach::Home>& parts,
+                            const extractor::Reads& reads) {
+  return !parts.empty() && all_of(parts, [&](const Reach::Home& part) {
+    extractor::Reads own = reads_of_part(reads, part.bytes);
+    return own.ranges.empty() || (target.pointer && is_apart(target, *part.address, own));
+  });
+}
+
 void AliasQueries::spare(Target& target, const std::vector<Reach>& arguments) {
   for (size_t i = 0; i < std::min<size_t>(arguments.size(), 64); ++i) {
     const Reach& reach = arguments[i];
@@ -135,7 +157,8 @@ void AliasQueries::spare(Target& target, const std::vector<Reach>& arguments) {
     auto spares = [&](const Value* from, const extractor::Reads& reads) {
       return is_of_other_type(target, reads) || (target.pointer && from && is_apart(target, *from, reads));
     };
-    if (spares(reach.own, follow.own)) target.spares_own |= 1ULL << i;
+    if (spares(reach.own, follow.own) || is_apart(target, reach.parts, follow.own))
+      target.spares_own |= 1ULL << i;
     if (spares(reach.behind, follow.behind) && (!follow.deeply || is_of_other_type(target, follow.deeper)))
       target.spares_behind |= 1ULL << i;
   }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "codegen-patch/memory_target.h"
+#include "codegen-patch/pieces.h"
 #include "llvm-passes/extractor/extraction.h"
 
 #include <memory>
@@ -19,9 +20,14 @@ namespace rdb::codegen {
 
 // The memory of one argument, or of a global variable that the region reads, at one label.
 struct Reach {
+  struct Home {
+    const llvm::Value* address;
+    Extent bytes; // of the variable; nothing else is there
+  };
   const llvm::Value* own = nullptr;    // address of the variable, if it is in memory
   const llvm::Value* behind = nullptr; // the variable's value, if it is a pointer that is known
   const extractor::Follow* follow = nullptr;
+  std::vector<Home> parts = {}; // those that are in memory of a variable that was taken apart
 };
 
 class AliasQueries {
@@ -34,6 +40,7 @@ public:
 
 private:
   bool is_apart(const Target& target, const llvm::Value& from, const extractor::Reads& reads);
+  bool is_apart(const Target& target, const std::vector<Reach::Home>& parts, const extractor::Reads& reads);
   bool is_of_other_type(const Target& target, const extractor::Reads& reads);
 
   struct Analyses;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "codegen-patch/selected_bits.h"
 
+#include "codegen-patch/debug_names.h"
 #include "codegen-patch/record_flow.h"
 #include "codegen-patch/samples.h"
 
@@ -155,6 +156,9 @@ void drop_partly_selected(Function& function) {
       if (record.isDbgDeclare() || record.isKillLocation()) continue;
       if (all_of(record.location_ops(), [&](const Value* value) { return is_selected(record, *value); }))
         continue;
+      if (is_traced())
+        fmt::print(stderr, "rdb: in {}: '{}' is not computed in full\n", function.getName().str(),
+                   record.getVariable()->getName().str());
       record.setKillLocation();
     }
 }

@@ -22,15 +22,21 @@ namespace {
 
 constexpr StringLiteral kVariables = "rdb.var.";
 
+uint64_t bits_of(const extractor::Variable& variable) {
+  return std::max<uint64_t>(variable.size, 1) * 8;
+}
+
 bool is_copy(const DbgRecord& record, const DbgLabelRecord& label) {
   const auto* other = dyn_cast<DbgLabelRecord>(&record);
   return other && other != &label && other->getLabel() == label.getLabel() &&
          other->getDebugLoc().getInlinedAt() == label.getDebugLoc().getInlinedAt();
 }
 
-// The variables of one copy of a region's host, by what the function has of them.
+// Which bits of variables are in memory, and of which arguments there are values, by name and copy of the
+// region's host.
+using Bits = std::map<std::pair<std::string, const DILocation*>, std::vector<Extent>>;
 struct Found {
-  std::set<std::pair<std::string, const DILocation*>> declared, recorded, taken;
+  Bits in_memory, taken;
 };
 
 Found find_variables(Function& function) {
@@ -39,10 +45,12 @@ Found find_variables(Function& function) {
     for (DbgVariableRecord& record : filterDbgVars(instruction.getDbgRecordRange())) {
       std::string name = record.getVariable()->getName().str();
       std::pair key(name, record.getDebugLoc().getInlinedAt());
+      Piece piece = piece_of(record);
+      Extent bits{piece.offset, piece.offset + piece.size};
       if (StringRef(name).starts_with(kSnapshotName))
-        found.taken.insert(key);
-      else if (StringRef(name).starts_with(kVariables))
-        (record.isDbgDeclare() ? found.declared : found.recorded).insert(key);
+        found.taken[key].push_back(bits);
+      else if (StringRef(name).starts_with(kVariables) && record.isDbgDeclare() && !record.isKillLocation())
+        found.in_memory[key].push_back(bits);
     }
   return found;
 }
@@ -79,23 +87,34 @@ void Snapshots::after(Function& function) {
   std::vector<DbgLabelRecord*> labels = labels_in(function);
   if (labels.empty()) return;
   Found found = find_variables(function);
-  std::map<DbgLabelRecord*, std::vector<size_t>> missing; // positions
+  struct Missing {
+    size_t position;
+    Extent bits;
+  };
+  std::map<DbgLabelRecord*, std::vector<Missing>> missing;
+  std::map<Copy, std::vector<Extent>> leaving;
   for (DbgLabelRecord* label : labels) {
     size_t index = *parse_label(label->getLabel()->getName());
     const DILocation* inlined_at = label->getDebugLoc().getInlinedAt();
     const extractor::DebugFunction& debug = extraction_.functions[index];
     for (size_t position = 0; position < debug.variables.size(); ++position) {
-      if (debug.variables[position].kind == extractor::Variable::Kind::kActivation) continue;
+      const extractor::Variable& variable = debug.variables[position];
+      if (variable.kind == extractor::Variable::Kind::kActivation) continue;
       Copy copy(&function, inlined_at, index, position);
-      std::pair own(variable_record_name(debug.variables[position]), inlined_at);
-      if (found.declared.contains(own)) {
-        if (found.recorded.contains(own)) mixed_.insert(copy);
-      } else if (!found.taken.contains({name(index, position), inlined_at}) && !taken_.contains(copy)) {
-        missing[label].push_back(position);
+      std::vector<Extent> known = taken_[copy];
+      for (const auto& [bits, own_name] : {std::pair(&found.in_memory, variable_record_name(variable)),
+                                           std::pair(&found.taken, name(index, position))})
+        if (auto own = bits->find({own_name, inlined_at}); own != bits->end())
+          known.insert(known.end(), own->second.begin(), own->second.end());
+      for (const Extent& gap : gaps_in({0, bits_of(variable)}, known)) {
+        missing[label].push_back({position, gap});
+        leaving[copy].push_back(gap);
       }
     }
   }
   if (missing.empty()) return;
+  for (auto& [copy, bits] : leaving)
+    taken_[copy].insert(taken_[copy].end(), bits.begin(), bits.end());
   auto reaching = reaching_records(function, kVariables);
   for (BasicBlock& block : function) {
     PieceRecords state = reaching[&block];
@@ -105,48 +124,50 @@ void Snapshots::after(Function& function) {
           if (!variable->isDbgDeclare() && variable->getVariable()->getName().starts_with(kVariables))
             update(state, *variable);
         } else if (auto at = missing.find(cast<DbgLabelRecord>(&record)); at != missing.end()) {
-          for (size_t position : at->second)
-            take(*at->first, *parse_label(at->first->getLabel()->getName()), position, state);
+          for (const Missing& one : at->second)
+            take(*at->first, one.position, one.bits, state);
         }
       }
   }
 }
 
-void Snapshots::take(DbgLabelRecord& label, size_t function, size_t position, const PieceRecords& reaching) {
+void Snapshots::take(DbgLabelRecord& label, size_t position, const Extent& bits,
+                     const PieceRecords& reaching) const {
+  size_t function = *parse_label(label.getLabel()->getName());
   const extractor::Variable& variable = extraction_.functions[function].variables[position];
   std::string own_name = variable_record_name(variable);
   DebugLoc place = label.getDebugLoc();
   auto* scope = cast<DISubprogram>(label.getLabel()->getScope());
-  Function* code = label.getMarker()->MarkedInstr->getFunction();
-  LLVMContext& context = code->getContext();
-  Copy copy(code, place.getInlinedAt(), function, position);
-  taken_.insert(copy);
-  uint64_t bits = std::max<uint64_t>(variable.size, 1) * 8;
-  auto* type = DIBasicType::get(context, dwarf::DW_TAG_base_type, "bytes", bits, 0, dwarf::DW_ATE_unsigned, 0,
-                                0, DINode::FlagZero);
+  LLVMContext& context = scope->getContext();
+  auto* type = DIBasicType::get(context, dwarf::DW_TAG_base_type, "bytes", bits_of(variable), 0,
+                                dwarf::DW_ATE_unsigned, 0, 0, DINode::FlagZero);
   auto* snapshot = DILocalVariable::get(context, scope, name(function, position), scope->getFile(), 1, type,
                                         0, DINode::FlagZero, 0, nullptr);
-  std::vector<const DbgVariableRecord*> pieces;
-  uint64_t covered = 0;
-  for (const auto& [piece, record] : reaching)
-    if (piece.inlined_at == place.getInlinedAt() && piece.variable->getScope() == scope &&
-        piece.variable->getName() == own_name) {
-      pieces.push_back(record);
-      covered += piece.size;
-    }
-  if (covered < variable.size * 8 || pieces.empty() || mixed_.contains(copy) ||
-      stale_.contains(label, position)) {
-    auto* nothing = PoisonValue::get(Type::getInt64Ty(context));
-    auto* record = DbgVariableRecord::createDbgVariableRecord(nothing, snapshot,
-                                                              DIExpression::get(context, {}), place.get());
-    record->insertBefore(&label);
-    return;
+  std::vector<Extent> known;
+  bool is_stale = stale_.contains(label, position, bits);
+  for (const auto& [piece, record] : reaching) {
+    Extent own{piece.offset, piece.offset + piece.size};
+    if (is_stale || piece.inlined_at != place.getInlinedAt() || piece.variable->getScope() != scope ||
+        piece.variable->getName() != own_name || !bits.contains(own))
+      continue;
+    DbgVariableRecord* copy = record->clone();
+    copy->setVariable(snapshot);
+    copy->setDebugLoc(place);
+    copy->insertBefore(&label);
+    known.push_back(own);
   }
-  for (const DbgVariableRecord* record : pieces) {
-    DbgVariableRecord* own = record->clone();
-    own->setVariable(snapshot);
-    own->setDebugLoc(place);
-    own->insertBefore(&label);
+  // Nothing is said of the rest, whatever the records ahead of these say.
+  for (const Extent& rest : gaps_in(bits, known)) {
+    DIExpression* expression = DIExpression::get(context, {});
+    if (rest != Extent{0, bits_of(variable)})
+      expression = *DIExpression::createFragmentExpression(expression, static_cast<unsigned>(rest.begin),
+                                                           static_cast<unsigned>(rest.end - rest.begin));
+    auto* nothing = PoisonValue::get(Type::getInt64Ty(context));
+    DbgVariableRecord::createDbgVariableRecord(nothing, snapshot, expression, place.get())
+        ->insertBefore(&label);
+    if (is_traced())
+      fmt::print(stderr, "rdb: no value of bits {} to {} of '{}' ({}){}\n", rest.begin, rest.end,
+                 variable.name, name(function, position), is_stale ? ": stale" : "");
   }
 }
 

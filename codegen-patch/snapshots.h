@@ -9,7 +9,7 @@
 #include "codegen-patch/stale_slots.h"
 #include "llvm-passes/extractor/extraction.h"
 
-#include <set>
+#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -39,13 +39,14 @@ public:
 private:
   using Copy = std::tuple<const llvm::Function*, const llvm::DILocation*, size_t, size_t>;
 
-  void take(llvm::DbgLabelRecord& label, size_t function, size_t position, const PieceRecords& reaching);
+  // The values, by now, of some bits of an argument.
+  void take(llvm::DbgLabelRecord& label, size_t position, const Extent& bits,
+            const PieceRecords& reaching) const;
 
   const extractor::Extraction& extraction_;
   StaleSlots stale_;
   std::vector<llvm::Instruction*> barriers_;
-  std::set<Copy> taken_;
-  std::set<Copy> mixed_; // a part of the variable was in memory still, another was not
+  std::map<Copy, std::vector<Extent>> taken_; // bits
 };
 
 } // namespace rdb::codegen

@@ -3,6 +3,7 @@
 
 #include "codegen-patch/debug_names.h"
 #include "codegen-patch/reach.h"
+#include "codegen-patch/record_flow.h"
 #include "codegen-patch/records.h"
 
 #include "llvm/Analysis/ValueTracking.h"
@@ -20,8 +21,15 @@ using namespace llvm;
 
 namespace {
 
+// Some bits of a variable that are in memory still.
+struct Slot {
+  const AllocaInst* memory;
+  Extent bits;
+  bool is_whole; // the memory holds nothing else
+};
+
 // The variables that are in memory still, by name and copy of their function.
-using Declared = std::map<std::pair<std::string, const DILocation*>, const AllocaInst*>;
+using Declared = std::map<std::pair<std::string, const DILocation*>, std::vector<Slot>>;
 
 Declared find_declared(const Function& function) {
   Declared declared;
@@ -30,14 +38,17 @@ Declared find_declared(const Function& function) {
       if (!record.isDbgDeclare() || record.isKillLocation()) continue;
       auto* slot = dyn_cast<AllocaInst>(getUnderlyingObject(record.getVariableLocationOp(0), 0));
       // One that holds a single value leaves memory before anything is moved.
-      if (slot && !is_simple_slot(slot))
-        declared[{record.getVariable()->getName().str(), record.getDebugLoc().getInlinedAt()}] = slot;
+      if (!slot || is_simple_slot(slot)) continue;
+      Piece piece = piece_of(record);
+      declared[{record.getVariable()->getName().str(), record.getDebugLoc().getInlinedAt()}].push_back(
+          {slot, {piece.offset, piece.offset + piece.size}, !record.getExpression()->isFragment()});
     }
   return declared;
 }
 
 // Can the write change this stack slot at all?
-bool may_write(const Target& target, const AllocaInst& slot) {
+bool may_write(const Target& target, const Slot& declared) {
+  const AllocaInst& slot = *declared.memory;
   const DILocation* home = slot.getDebugLoc();
   switch (target.kind) {
   case Target::Kind::kGlobal:
@@ -45,7 +56,7 @@ bool may_write(const Target& target, const AllocaInst& slot) {
   case Target::Kind::kVariable:
     // The copy of a parameter that inlining made has no home; its writes are those to the parameter.
     return home && home->getLine() == target.slot && home->getScope()->getSubprogram() == target.scope &&
-           home->getInlinedAt() == target.inlined_at;
+           home->getInlinedAt() == target.inlined_at && may_touch(target, declared.bits);
   case Target::Kind::kUnknown:
     return target.pointer || !home || slot_escapes(slot);
   }
@@ -58,7 +69,7 @@ void StaleSlots::find(Function& function) {
   stale_.clear();
   Declared declared = find_declared(function);
   if (declared.empty()) return;
-  std::map<DbgLabelRecord*, std::map<size_t, const AllocaInst*>> slots; // by label and position
+  std::map<DbgLabelRecord*, std::map<size_t, const std::vector<Slot>*>> slots; // by label and position
   std::vector<DbgLabelRecord*> labels;
   for (Instruction& instruction : instructions(function))
     for (DbgRecord& record : instruction.getDbgRecordRange()) {
@@ -70,7 +81,7 @@ void StaleSlots::find(Function& function) {
         if (auto slot = declared.find(
                 {variable_record_name(variables[position]), label->getDebugLoc().getInlinedAt()});
             slot != declared.end())
-          slots[label][position] = slot->second;
+          slots[label][position] = &slot->second;
       if (slots.contains(label)) labels.push_back(label);
     }
   if (labels.empty()) return;
@@ -80,19 +91,28 @@ void StaleSlots::find(Function& function) {
     std::vector<Target>& targets = stale[label];
     const std::vector<extractor::Variable>& variables =
         extraction_.functions[*parse_label(label->getLabel()->getName())].variables;
-    for (const auto& [position, slot] : slots[label])
-      for (Target target : targets) {
-        if (!may_write(target, *slot)) continue;
-        queries.spare(target, {{slot, nullptr, &variables[position]}});
-        if ((target.spares_own & 1) != 0) continue;
-        stale_.insert({label, position});
-        if (is_traced())
-          fmt::print(stderr, "rdb: {} in {}: '{}' leaves memory when it is stale: {}\n",
-                     label->getLabel()->getName().str(), function.getName().str(), variables[position].name,
-                     target.note);
-        break;
-      }
+    for (const auto& [position, parts] : slots[label])
+      for (const Slot& slot : *parts)
+        for (Target target : targets) {
+          if (!may_write(target, slot)) continue;
+          Reach memory{slot.is_whole ? slot.memory : nullptr, nullptr, &variables[position]};
+          if (!slot.is_whole) memory.parts = {{slot.memory, {slot.bits.begin / 8, slot.bits.end / 8}}};
+          queries.spare(target, {memory});
+          if ((target.spares_own & 1) != 0) continue;
+          stale_[{label, position}].push_back(slot.bits);
+          if (is_traced())
+            fmt::print(stderr, "rdb: {} in {}: '{}' leaves memory when it is stale: {}\n",
+                       label->getLabel()->getName().str(), function.getName().str(), variables[position].name,
+                       target.note);
+          break;
+        }
   }
+}
+
+bool StaleSlots::contains(const DbgLabelRecord& label, size_t position, const Extent& bits) const {
+  auto found = stale_.find({&label, position});
+  return found != stale_.end() &&
+         any_of(found->second, [&](const Extent& stale) { return stale.overlaps(bits); });
 }
 
 } // namespace rdb::codegen

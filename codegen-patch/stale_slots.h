@@ -4,11 +4,13 @@
 // right before: of which variables is memory stale at which labels?
 #pragma once
 
+#include "codegen-patch/pieces.h"
 #include "codegen-patch/write_tags.h"
 #include "llvm-passes/extractor/extraction.h"
 
-#include <set>
+#include <map>
 #include <utility>
+#include <vector>
 
 namespace llvm {
 class DbgLabelRecord;
@@ -25,15 +27,13 @@ public:
   // Looks at a function whose variables may leave memory next.
   void find(llvm::Function& function);
 
-  // Was the memory of that argument stale at the label?
-  bool contains(const llvm::DbgLabelRecord& label, size_t position) const {
-    return stale_.contains({&label, position});
-  }
+  // Were any of these bits of that argument stale at the label, in memory?
+  bool contains(const llvm::DbgLabelRecord& label, size_t position, const Extent& bits) const;
 
 private:
   const extractor::Extraction& extraction_;
   const WriteTags& tags_;
-  std::set<std::pair<const llvm::DbgLabelRecord*, size_t>> stale_;
+  std::map<std::pair<const llvm::DbgLabelRecord*, size_t>, std::vector<Extent>> stale_;
 };
 
 } // namespace rdb::codegen

@@ -17,6 +17,7 @@ TagFlow::TagFlow(const WriteTags& tags, Function& function, const std::vector<Db
     : tags_(tags), function_(function), tree_(function), loops_(tree_),
       labels_(labels.begin(), labels.end()) {
   find_marks();
+  split_by_slots();
   find_writes();
   run();
 }
@@ -149,6 +150,10 @@ void TagFlow::note_stale(const Step& label, const Block& home, const std::vector
                                   groups_[i].is_piece ? ", a piece" : "");
       if (target.kind == Target::Kind::kVariable) {
         target.inlined_at = groups_[i].inlined_at;
+        if (Extent bits = groups_[i].slot_bits; bits.end != 0) {
+          target.offset = static_cast<int64_t>(bits.begin / 8);
+          target.size = (bits.end - bits.begin) / 8;
+        }
         if (!slots().contains({target.scope, target.slot, target.inlined_at}))
           continue; // not in memory: it cannot be stale there
         target.pointer = slot_of(target, target.inlined_at);

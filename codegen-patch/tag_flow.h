@@ -56,6 +56,7 @@ private:
     const llvm::DILocation* inlined_at = nullptr; // of marks that are not tied to a write
     bool is_inlined = false;
     bool is_piece = false;
+    Extent slot_bits;          // of a variable in several slots: those that this one has
     bool is_scattered = false; // it writes more than the marks that are left say
     bool collects = false;     // many marks, then one write: a sum that was kept in a register over a loop
   };
@@ -84,11 +85,25 @@ private:
 
   void find_writes();
 
+  // A variable that was taken apart is in several slots, or a part of it in none: a write to it is due in
+  // each slot by itself.
+  void split_by_slots();
+  std::optional<unsigned> group_in_slot(unsigned group, const llvm::Instruction& write) const;
+
+  // What a write leaves out of what it has to write is a write that is missing.
+  void split_off_rests(const std::map<const llvm::Instruction*, unsigned>& own);
+
+  // Those that a mark of the group counts for.
+  std::vector<unsigned> groups_of_mark(unsigned group) const;
+
   // Groups of calls in whose place there is code of the function that was called.
   std::set<unsigned> inlined_calls() const;
 
   void make_steps(const std::map<const llvm::Instruction*, unsigned>& own,
                   const std::vector<const llvm::Instruction*>& foreign);
+
+  // Where several marks got one write, and no label sees what is between them: they are as one mark.
+  void join_marks(Block& block) const;
 
   // A write may be gone because later ones to the same memory make it good, or because several became one. So
   // the memory of groups without a write is cut at the borders of all of them and of the writes there are,
@@ -144,7 +159,9 @@ private:
   std::map<std::pair<unsigned, const llvm::DILocation*>, unsigned> by_place_;
   std::map<const llvm::DbgRecord*, unsigned> marks_;
   std::map<std::pair<const llvm::DILocalVariable*, const llvm::DILocation*>, Memory>
-      whole_;                                                     // of writes, by mark
+      whole_;                                                // of writes, by mark
+  std::map<const llvm::AllocaInst*, Extent> parts_in_slots_; // bits of variables that were taken apart
+  std::map<std::pair<unsigned, const llvm::Value*>, unsigned> in_slot_; // by whole group and slot
   std::map<unsigned, std::vector<unsigned>> pieces_of_;           // groups that stand for one without a write
   std::map<const llvm::Value*, std::map<int64_t, Piece>> pieces_; // by base and begin
   std::map<const llvm::Instruction*, std::vector<Piece>> covered_;

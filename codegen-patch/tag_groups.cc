@@ -2,6 +2,7 @@
 // Which marks and writes belong together: those of one write of the source, wherever passes have moved, cut
 // or joined them.
 #include "codegen-patch/debug_names.h"
+#include "codegen-patch/record_flow.h"
 #include "codegen-patch/tag_flow.h"
 
 #include "llvm/IR/CFG.h"
@@ -39,6 +40,11 @@ void TagFlow::find_marks() {
           groups_[group].tags.insert(static_cast<unsigned>(*tag));
         } else {
           auto& assign = cast<DbgVariableRecord>(record);
+          if (assign.isDbgDeclare() && assign.getExpression()->isFragment() && !assign.isKillLocation())
+            if (auto* slot = dyn_cast<AllocaInst>(assign.getVariableLocationOp(0))) {
+              codegen::Piece piece = piece_of(assign);
+              parts_in_slots_[slot] = {piece.offset, piece.offset + piece.size};
+            }
           auto tag = parse_number(assign.getVariable()->getName(), kMarkName);
           if (!tag) continue;
           // It went to a variable that is not in memory any more.
@@ -127,7 +133,9 @@ void TagFlow::find_writes() {
       if (const Value* pointer = written_pointer(instruction);
           pointer && isa<StoreInst>(instruction) && is_simple_slot(pointer))
         continue;
-      if (auto group = group_of_write(instruction)) {
+      auto group = group_of_write(instruction);
+      if (group && pieces_of_.contains(*group)) group = group_in_slot(*group, instruction);
+      if (group) {
         own[&instruction] = *group;
         groups_[*group].writes.push_back(&block);
         groups_[*group].is_scattered |= !is_told(groups_[*group], instruction);
@@ -178,6 +186,7 @@ void TagFlow::find_writes() {
         if (loop && loop->contains(write)) group.collects = false;
     }
   }
+  split_off_rests(own);
   find_pieces();
   make_steps(own, foreign);
 }
@@ -222,13 +231,10 @@ void TagFlow::make_steps(const std::map<const Instruction*, unsigned>& own,
     for (Instruction& instruction : block) {
       for (DbgRecord& record : instruction.getDbgRecordRange()) {
         if (auto mark = marks_.find(&record); mark != marks_.end()) {
-          auto pieces = pieces_of_.find(mark->second);
-          if (pieces == pieces_of_.end())
-            out.steps.push_back({Step::Kind::kMark, mark->second});
-          else
-            for (unsigned piece : pieces->second)
-              out.steps.push_back({Step::Kind::kMark, piece});
-          marked.insert(mark->second);
+          for (unsigned group : groups_of_mark(mark->second)) {
+            out.steps.push_back({Step::Kind::kMark, group});
+            marked.insert(group);
+          }
         } else if (auto* label = dyn_cast<DbgLabelRecord>(&record); label && labels_.contains(label)) {
           out.steps.push_back({Step::Kind::kLabel, 0, label});
         }
@@ -253,7 +259,40 @@ void TagFlow::make_steps(const std::map<const Instruction*, unsigned>& own,
         out.steps.back().groups = &defined->second;
       }
     }
+    join_marks(out);
   }
+}
+
+void TagFlow::join_marks(Block& block) const {
+  struct Steps {
+    unsigned count = 0;
+    unsigned first_label = 0; // labels ahead of the first of them
+    unsigned last_label = 0;
+  };
+  std::map<unsigned, Steps> found; // by group: its marks and its write
+  unsigned labels = 0;
+  for (const Step& step : block.steps) {
+    if (step.kind == Step::Kind::kLabel) ++labels;
+    if (step.kind != Step::Kind::kMark && step.kind != Step::Kind::kWrite) continue;
+    Steps& own = found[step.group];
+    if (own.count++ == 0) own.first_label = labels;
+    own.last_label = labels;
+  }
+  auto is_joined = [&](const Step& step) {
+    if (step.kind != Step::Kind::kMark && step.kind != Step::Kind::kWrite) return false;
+    const Group& group = groups_[step.group];
+    const Steps& own = found.at(step.group);
+    return group.marks.size() > 1 && group.writes.size() == 1 && own.count == group.marks.size() + 1 &&
+           own.first_label == own.last_label;
+  };
+  std::vector<Step> joined;
+  for (Step& step : block.steps) {
+    bool is_one = is_joined(step);
+    if (is_one && step.kind == Step::Kind::kMark) continue;
+    if (is_one) joined.push_back({Step::Kind::kMark, step.group});
+    joined.push_back(std::move(step));
+  }
+  block.steps = std::move(joined);
 }
 
 void TagFlow::find_pieces() {

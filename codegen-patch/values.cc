@@ -246,20 +246,24 @@ void simplify(Part& part, const Expression& expression) {
   part.steps = steps;
 }
 
+// Which bytes of its variable an expression is about. False, with a reason, if they are not whole ones.
+bool set_range(Part& part, const DIExpression& expression) {
+  auto fragment = expression.getFragmentInfo();
+  if (!fragment) return true;
+  part.offset = fragment->OffsetInBits / 8;
+  part.size = (fragment->SizeInBits + 7) / 8;
+  if (fragment->OffsetInBits % 8 == 0 && fragment->SizeInBits % 8 == 0) return true;
+  part.reason = "it is split into bits";
+  return false;
+}
+
 } // namespace
 
 Part part_of_record(const MachineInstr& record, uint64_t size) {
   const TargetRegisterInfo& registers = *record.getMF()->getSubtarget().getRegisterInfo();
   Part part;
   part.size = size;
-  if (auto fragment = record.getDebugExpression()->getFragmentInfo()) {
-    part.offset = fragment->OffsetInBits / 8;
-    part.size = fragment->SizeInBits / 8;
-    if (fragment->OffsetInBits % 8 != 0 || fragment->SizeInBits % 8 != 0) {
-      part.reason = "it is split into bits";
-      return part;
-    }
-  }
+  if (!set_range(part, *record.getDebugExpression())) return part;
   if (record.isUndefDebugValue()) {
     part.reason = "optimised out";
     return part;
@@ -326,11 +330,13 @@ Part part_of_slot(const MachineFunction& function, int slot, const DIExpression&
   auto reg = machine_register(frame.asMCReg(), registers);
   Part part;
   part.size = size;
+  auto elements = expression.getElements();
+  if (!set_range(part, expression)) return part;
+  if (expression.getFragmentInfo()) elements = elements.drop_back(3);
   if (!reg || function.getFrameInfo().isDeadObjectIndex(slot)) {
     part.reason = "its stack slot was removed";
     return part;
   }
-  auto elements = expression.getElements();
   if (elements.empty()) {
     part.cls = Class::kStack;
     part.reg = reg->number;

@@ -86,6 +86,7 @@ enum class Class {
   kAddress,     // expression: in memory at the value of `steps`
   kValue,       // expression: the value of `steps`, low `size` bytes
   kActivation,  // a debug variable shared by the regions of one call of the host function, see Activation
+  kUnread,      // a piece that the debug code does not read; what is in it is not known
   kUnavailable, // `reason`
 };
 

@@ -80,6 +80,8 @@ std::string describe_part(const Part& part) {
     return "computed [" + describe_steps(part.steps) + "]";
   case Class::kActivation:
     return "debug variable of this call";
+  case Class::kUnread:
+    return "not read";
   case Class::kUnavailable:
     return "unavailable: " + part.reason;
   }

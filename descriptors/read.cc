@@ -202,6 +202,7 @@ private:
       if (p.offset != covered) f.fail("the parts leave a gap or overlap");
       if (parts > 1 && (p.cls == Class::kUnavailable || p.cls == Class::kActivation))
         f.fail("this class must be the only part");
+      if (parts == 1 && p.cls == Class::kUnread) f.fail("this class must not be the only part");
       covered += p.size;
       a.parts.push_back(std::move(p));
     }
@@ -242,6 +243,8 @@ private:
       refer(f, activations_, p.activation, "activation variable");
       p.reg = general_register(f);
       p.reg_offset = f.signed_number("offset");
+      break;
+    case Class::kUnread:
       break;
     case Class::kUnavailable:
       p.reason = f.string("reason");

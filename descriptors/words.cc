@@ -8,7 +8,7 @@ namespace rdb::descriptors {
 
 namespace {
 
-constexpr std::array<Word<Class>, 9> kClasses = {{
+constexpr std::array<Word<Class>, 10> kClasses = {{
     {Class::kRegister, "register"},
     {Class::kStack, "stack"},
     {Class::kGlobal, "global"},
@@ -17,6 +17,7 @@ constexpr std::array<Word<Class>, 9> kClasses = {{
     {Class::kAddress, "address"},
     {Class::kValue, "value"},
     {Class::kActivation, "activation"},
+    {Class::kUnread, "unread"},
     {Class::kUnavailable, "unavailable"},
 }};
 

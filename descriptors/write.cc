@@ -117,6 +117,8 @@ void write_part(Record& record, const Part& part) {
   case Class::kActivation:
     record.number(part.activation).word(register_name(part.reg)).signed_number(part.reg_offset);
     break;
+  case Class::kUnread:
+    break;
   case Class::kUnavailable:
     record.string(part.reason);
     break;

@@ -189,6 +189,9 @@ bool copy_part(const Part& part, const Frame& frame, std::byte* to, std::string&
     std::memcpy(to, bytes, part.size);
     return true;
   }
+  case Class::kUnread:
+    std::memset(to, 0, part.size);
+    return true;
   case Class::kConstant:
     std::memcpy(to, part.bytes.data(), std::min<size_t>(part.size, part.bytes.size()));
     return true;

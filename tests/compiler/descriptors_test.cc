@@ -65,6 +65,7 @@ Descriptors everything() {
   Part second = constant;
   second.offset = 8;
   add({first, second}, 11);
+  add({first, {8, 40, Class::kUnread}}, 48);
   Part unavailable{0, 8, Class::kUnavailable};
   unavailable.reason = "stale: the store at line 5 moved below";
   d.arguments.push_back({7, 1, 0, "p", "int *", 8, 8, {unavailable}});
@@ -145,6 +146,8 @@ TEST(Descriptors, FaultsAreNamedByLine) {
   EXPECT_EQ(fault(argument + "1 0 2 register rax\n"), "d:6: the parts do not cover the variable");
   EXPECT_EQ(fault(argument + "2 0 2 register rax 3 1 register rax\n"),
             "d:6: the parts leave a gap or overlap");
+  EXPECT_EQ(fault(argument + "2 0 2 register rax 2 2 unread\n"), "none");
+  EXPECT_EQ(fault(argument + "1 0 4 unread\n"), "d:6: this class must not be the only part");
   EXPECT_EQ(fault(argument + "1 0 4 constant 0102\n"), "d:6: the constant is not as long as its size says");
   EXPECT_EQ(fault(argument + "1 0 4 value reg rax add end\n"),
             "d:6: the expression takes more values than it has");

@@ -69,6 +69,9 @@ TEST(Inspect, EveryClassHasItsWords) {
   high.reg = register_number("rdx");
   a.parts = {low, high};
   EXPECT_EQ(describe(a), "bytes 0-3 register rax; bytes 4-7 register rdx");
+  high.cls = Class::kUnread;
+  a.parts = {low, high};
+  EXPECT_EQ(describe(a), "bytes 0-3 register rax; bytes 4-7 not read");
 }
 
 class Verify : public test::Toolbox {

@@ -22,8 +22,7 @@ def first_not_in_order(lines, expected):
 
 NAMES = ("basics.c", "objects.cc", "shared.c", "debug_statics.c", "control.c", "paths.c", "stale_statics.c",
          "vla_bits_union.c", "shared_objects.cc", "overwritten.c", "joined.c", "shrunk.c",
-         "left_out.c", "simplified.c", "order.c", "registers.c", "dropped.c", "guarded.cc",
-         "pointed_to.cc")
+         "left_out.c", "simplified.c", "order.c", "registers.c", "dropped.c", "guarded.cc", "pointed_to.cc", "taken_apart.c")
 
 
 class Values(CompilerTest):
@@ -53,6 +52,13 @@ class Values(CompilerTest):
         for level in ("-O1", "-O2", "-O3", "-Os"):
             expected, got = self.outputs("pointed_to.cc", [level])
             self.assertEqual(expected, got, level)
+
+    def test_what_is_gone_does_not_matter_to_those_who_do_not_read_it(self):
+        for level in ("-O1", "-O2", "-O3", "-Os"):
+            expected, got = self.outputs("taken_apart.c", [level])
+            for line in ("data 5 101 8", "rela 134 24", "begin 4 0", "inside 1 room 9 0", "one 7"):
+                self.assertIn(line, expected)
+                self.assertIn(line, got, level)
 
     def test_whatever_the_order_of_memory(self):
         """The compiler's own objects lie elsewhere without the allocator's caches."""

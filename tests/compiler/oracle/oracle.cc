@@ -211,7 +211,9 @@ char* memory_of(const Part& part, const Argument& argument, const ucontext_t& co
 }
 
 void copy_value(const Part& part, char* to, const ucontext_t& context) {
-  if (part.cls == Class::kConstant) {
+  if (part.cls == Class::kUnread) {
+    memset(to, 0xaa, part.size); // if it is read after all, that shows
+  } else if (part.cls == Class::kConstant) {
     memcpy(to, part.bytes.data(), part.size);
   } else if (part.cls == Class::kRegister && part.reg >= 17 && part.reg <= 32) {
     memcpy(to, &context.uc_mcontext.fpregs->_xmm[part.reg - 17], part.size);
