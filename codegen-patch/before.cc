@@ -303,9 +303,10 @@ private:
 void Placement::before_dropping(Function& function, DroppedRecords::Code code) {
   lost_marks_.before(function, code == DroppedRecords::Code::kStays ? LostMarks::Marks::kAll
                                                                     : LostMarks::Marks::kWithoutWrite);
+  // One that has gone astray tells of a miss as long as it is there.
   auto is_label = [](const DbgRecord& record) {
     const auto* label = dyn_cast<DbgLabelRecord>(&record);
-    return label && parse_label(label->getLabel()->getName());
+    return label && region_of_label(label->getLabel()->getName());
   };
   labels_.before(function, is_label, code);
 }
@@ -314,7 +315,7 @@ void Placement::after_dropping(StringRef pass, Function& function) {
   lost_marks_.after(pass, function);
   for (const auto& [label, gaps] : labels_.after(function)) {
     StringRef name = cast<DILabel>(std::get<0>(label))->getName();
-    dropped_.insert(*parse_label(name));
+    dropped_.insert(*region_of_label(name));
     if (is_traced())
       fmt::print(stderr, "rdb: {} dropped a copy of {} in {}\n", pass.str(), name.str(),
                  function.getName().str());
@@ -338,7 +339,8 @@ void Placement::attach(PassBuilder& builder) {
     auto may_drop = [](StringRef pass) {
       return pass == "SimplifyCFGPass" || pass == "JumpThreadingPass" || pass == "DFAJumpThreadingPass" ||
              pass == "ADCEPass" || pass == "LoopSimplifyPass" || pass == "LoopDeletionPass" ||
-             pass == "TailCallElimPass" || pass == "CallSiteSplittingPass" || pass == "MergeICmpsPass";
+             pass == "SimpleLoopUnswitchPass" || pass == "TailCallElimPass" ||
+             pass == "CallSiteSplittingPass" || pass == "MergeICmpsPass";
     };
     // A loop may be gone afterwards: then only the name of the pass is told.
     auto running = std::make_shared<const Function*>(nullptr);

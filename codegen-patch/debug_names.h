@@ -49,6 +49,11 @@ inline std::optional<size_t> parse_label(llvm::StringRef name) {
 inline std::optional<size_t> parse_astray(llvm::StringRef name) {
   return parse_number(name, "rdb.astray.");
 }
+// Of either kind.
+inline std::optional<size_t> region_of_label(llvm::StringRef name) {
+  std::optional<size_t> placed = parse_label(name);
+  return placed ? placed : parse_astray(name);
+}
 inline std::optional<size_t> parse_instance(llvm::StringRef name) {
   return parse_number(name, "rdb.instance.");
 }

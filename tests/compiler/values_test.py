@@ -73,7 +73,7 @@ class Values(CompilerTest):
         for level in ("-O1", "-O2", "-O3", "-Os"):
             self.run_command([RDB_CLANG, level, "-w", os.path.join(PROGRAMS, "dropped.c"), "-o", "prog"])
             inspected = self.run_command([os.path.join(BUILD, "bin", "rdb"), "inspect", "prog.rdb"]).stdout
-            for function in ("clamp", "clamp_here", "square", "tail", *(("turns",) if level != "-O1" else ())):
+            for function in ("clamp", "clamp_here", "square", "tail", "unswitched", "swept", *(("turns",) if level != "-O1" else ())):
                 found = re.search(rf"dropped\.c:\d+-\d+ in {function}: (\w+)", inspected, re.M)
                 self.assertIn(found and found[1], ("incomplete", "lost"), f"{level} {function}\n{inspected}")
             self.assertRegex(inspected, r"dropped\.c:\d+-\d+ in with_effect: complete", level)

@@ -75,6 +75,37 @@ __attribute__((noinline)) void turns(int *restrict to, const int *restrict from)
   }
 }
 
+// Whether the loop is left in its first turn is asked once, ahead of it: the region has its place in the turns of one that is not left.
+__attribute__((noinline)) int unswitched(int limit, int stop, int *last) {
+  int sum = limit;
+  for (int i = 0; i < 5; i++) {
+    rdb_begin
+      printf("not left\n");
+    rdb_end
+    if (stop != 7) return total.last;
+    int swap = sum;
+    sum = *last;
+    *last = swap;
+  }
+  return sum;
+}
+
+// One of its calls is in a loop that does the same in each turn. The region goes ahead of the loop's end first, and with the loop then.
+static int swept(int n) {
+  rdb_begin
+    printf("swept %d\n", n);
+  rdb_end
+  total.last = n & 1 ? n : 7;
+  return n;
+}
+int sweep(int n) {
+  for (int turn = 0; turn < 2; turn++) {
+    for (int i = 0; i < 8; i++) swept(n);
+    puts("swept");
+  }
+  return swept(n + 1);
+}
+
 __attribute__((noinline)) void with_effect(int n) {
   total.sum += n;
   rdb_begin
@@ -92,6 +123,7 @@ int main(int argc, char **argv) {
     count.last = 100;
     printf("%d\n", with_report(4 + i) + without_report(4 + i) + small(4 + i) + squares(i));
     tail(i);
+    printf("%d\n", unswitched(i, argc, &count.last) + sweep(i));
     with_effect(i);
   }
   turns(to, from);
