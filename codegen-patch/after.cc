@@ -84,6 +84,7 @@ bool is_part(const DbgVariableRecord& record) {
 // Labels of one function, with the state of records at each.
 struct LabelAt {
   DbgLabelRecord* record;
+  const DILocation* inlined_at;
   PieceRecords state;
 };
 
@@ -191,7 +192,8 @@ void Placement::after_optimisation(Module& module) {
         for (DbgRecord& record : instruction.getDbgRecordRange()) {
           if (auto* label = dyn_cast<DbgLabelRecord>(&record)) {
             if (parse_label(label->getLabel()->getName()))
-              labels.push_back({label, Snapshots::at_label(*label, state)});
+              labels.push_back(
+                  {label, label->getDebugLoc().getInlinedAt(), Snapshots::at_label(*label, state)});
           } else if (auto* variable = dyn_cast<DbgVariableRecord>(&record); variable && is_ours(*variable)) {
             if (variable->isDbgDeclare() && !variable->isKillLocation())
               declared.push_back(variable);
@@ -201,6 +203,7 @@ void Placement::after_optimisation(Module& module) {
           }
         }
     }
+    if (!optimised_) number_code(function);
     std::vector<DbgLabelRecord*> label_records;
     label_records.reserve(labels.size());
     for (LabelAt& at : labels)
@@ -226,7 +229,7 @@ void Placement::after_optimisation(Module& module) {
       frozen.is_value.resize(debug.variables.size());
       DILabel* old_label = at.record->getLabel();
       auto* scope = cast<DISubprogram>(old_label->getScope());
-      const DILocation* inlined_at = at.record->getDebugLoc().getInlinedAt();
+      const DILocation* inlined_at = at.inlined_at;
       frozen.scope = scope;
       frozen.inlined_at = inlined_at;
       frozen.stale = stale[at.record];
@@ -346,9 +349,12 @@ void Placement::after_optimisation(Module& module) {
       for (Target& target : frozen.stale)
         queries.spare(target, memory);
       // In the scope of the whole function: what belongs to an inlined one is kept only where that has code.
-      at.record->setLabel(builder.createLabel(own_scope, instance_name(instance), own_scope->getFile(),
-                                              old_label->getLine(), 0, false, std::nullopt, true));
-      at.record->setDebugLoc(here);
+      frozen.block = at.record->getParent();
+      frozen.label = builder.createLabel(own_scope, instance_name(instance), own_scope->getFile(),
+                                         old_label->getLine(), 0, false, std::nullopt, true);
+      at.record->setLabel(frozen.label);
+      frozen.at = optimised_ ? here : at.record->getDebugLoc().get();
+      at.record->setDebugLoc(frozen.at);
     }
     if (optimised_)
       for (DbgVariableRecord* record : records)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The last word: a pass over the finished machine code that turns each label into a symbol of the object and
-// reads off where the arguments are there. A place must be exact for its path: a label at the end of a block
-// whose code goes on in a block that others reach too is a place *after* an instruction, not before one.
+// reads off where the arguments are there.
 #include "codegen-patch/debug_names.h"
 #include "codegen-patch/frame_setup.h"
 #include "codegen-patch/pieces.h"
 #include "codegen-patch/placement.h"
 #include "codegen-patch/records.h"
 #include "codegen-patch/selected_bits.h"
+#include "codegen-patch/spots.h"
 #include "codegen-patch/values.h"
 
 #include "llvm/CodeGen/MachineBasicBlock.h"
@@ -86,85 +86,6 @@ public:
 char LastRecordCheck::ID = 0;
 
 namespace {
-
-bool is_code(const MachineInstr& instruction) {
-  return !instruction.isMetaInstruction() && !instruction.isPosition();
-}
-
-// Where a label is, by an instruction and a side of it. Null: it has no place of its own.
-struct Spot {
-  MachineInstr* instruction = nullptr;
-  descriptors::Side side = descriptors::Side::kBefore;
-};
-
-MachineInstr* last_code(MachineBasicBlock& block) {
-  for (MachineInstr& instruction : llvm::reverse(block))
-    if (is_code(instruction)) return &instruction;
-  return nullptr;
-}
-
-// The block that control falls from into `block`, if it does.
-MachineBasicBlock* falls_into(MachineBasicBlock& block) {
-  if (block.getIterator() == block.getParent()->begin()) return nullptr;
-  MachineBasicBlock& before = *std::prev(block.getIterator());
-  return before.isSuccessor(&block) && before.canFallThrough() ? &before : nullptr;
-}
-
-Spot find_spot(MachineInstr& label) {
-  MachineBasicBlock* block = label.getParent();
-  for (auto next = std::next(label.getIterator()); next != block->end(); ++next)
-    if (is_code(*next)) return {&*next};
-  // At the end of its block: into the next one, as long as nobody else comes in there.
-  MachineBasicBlock* from = block;
-  MachineBasicBlock* into = nullptr;
-  for (;;) {
-    auto next = std::next(from->getIterator());
-    if (next == from->getParent()->end() || !from->isSuccessor(&*next)) break;
-    if (next->pred_size() != 1 || next->hasAddressTaken()) break;
-    for (MachineInstr& instruction : *next)
-      if (is_code(instruction)) {
-        into = &*next;
-        return {&instruction};
-      }
-    from = &*next;
-  }
-  (void)into;
-  // Else after what comes before it: in its own block, or in the one that falls into it if nobody else does.
-  for (auto before = label.getIterator(); before != block->begin();) {
-    --before;
-    if (is_code(*before)) return {&*before, descriptors::Side::kAfter};
-  }
-  while (block->pred_size() == 1 && !block->hasAddressTaken()) {
-    MachineBasicBlock* before = falls_into(*block);
-    if (!before) return {};
-    if (MachineInstr* instruction = last_code(*before)) return {instruction, descriptors::Side::kAfter};
-    block = before;
-  }
-  return {};
-}
-
-// Without optimisation the code of a block stands in the program's order, which its lines tell (see
-// WriteTags). A label in front of a call that the fast instruction selector leaves to the other one (a
-// structure by value, inline assembly) comes out in front of all that the block has before it. Puts it where
-// it belongs; false if that is not in its block.
-bool put_in_order(MachineInstr& label, const DISubprogram* scope, const DILocation* inlined_at) {
-  unsigned number = label.getDebugLabel()->getLine();
-  auto line_of = [&](const MachineInstr& instruction) -> unsigned {
-    const DILocation* at = is_code(instruction) ? instruction.getDebugLoc().get() : nullptr;
-    bool own = at && at->getInlinedAt() == inlined_at && at->getScope()->getSubprogram() == scope;
-    return own ? at->getLine() : 0;
-  };
-  MachineBasicBlock& block = *label.getParent();
-  MachineInstr* last_before = nullptr;
-  for (auto next = std::next(label.getIterator()); next != block.end(); ++next)
-    if (unsigned line = line_of(*next); line != 0 && line < number) last_before = &*next;
-  if (last_before) block.splice(std::next(last_before->getIterator()), &block, label.getIterator());
-  for (const MachineInstr& instruction : block) {
-    if (&instruction == &label) return true;
-    if (line_of(instruction) > number) return false;
-  }
-  return true;
-}
 
 // Does the code at the label stand for that of several paths? The machine passes make identical ends of
 // blocks one and keep the label of one of them; the code there has then lost its lines (which differ, see
@@ -398,95 +319,144 @@ void Placement::on_prepared_function(Function& function) {
   found->second.before(function, ValueCheck::Phis::kNeedAll);
 }
 
-void Placement::on_machine_function(MachineFunction& function) {
-  if (optimised_) order_.put_in_order(function);
+namespace {
+
+// The labels of instances, in the order of the code.
+std::vector<MachineInstr*> labels_of(MachineFunction& function) {
   std::vector<MachineInstr*> labels;
   for (MachineBasicBlock& block : function)
     for (MachineInstr& instruction : block)
       if (instruction.isDebugLabel() && parse_instance(instruction.getDebugLabel()->getName()))
         labels.push_back(&instruction);
-  const TargetInstrInfo& instructions = *function.getSubtarget().getInstrInfo();
-  for (MachineInstr* label : labels) {
-    Frozen& frozen = frozen_[*parse_instance(label->getDebugLabel()->getName())];
-    size_t id = *parse_instance(label->getDebugLabel()->getName());
-    const extractor::DebugFunction& debug = extraction_.functions[frozen.function];
-    if (!optimised_ && !put_in_order(*label, frozen.scope, frozen.inlined_at))
-      frozen.lost = "the code around it is not in the order of the source";
-    Spot spot = find_spot(*label);
-    if (!spot.instruction && frozen.lost.empty())
-      frozen.lost = "it shares its place with code that other paths reach";
-    if (optimised_ && frozen.lost.empty() && is_shared(*label))
-      frozen.lost = "its code became one with that of another path";
-    CodeOrder::Found order;
-    if (optimised_ && frozen.lost.empty()) order = order_.look_at(*label);
-    if (order.is_displaced) frozen.lost = "the code around it is not in the order of the source";
-    if (!frozen.lost.empty()) {
-      lost_.push_back({frozen.function, frozen.lost});
-      frozen.placed = true;
-      continue;
-    }
-    Instance instance;
-    instance.function = frozen.function;
-    instance.side = spot.side;
-    instance.code = function.getName().str();
-    instance.label = fmt::format("__rdb_location_{}", instances_.size());
-    instance.arguments = frozen.known;
-    auto records = records_at(*label);
-    bool frame = has_frame(*label);
-    const DILocation* inlined_at = frozen.inlined_at;
-    const auto* scope = frozen.scope;
-    for (size_t position = 0; position < debug.variables.size(); ++position) {
-      const extractor::Variable& variable = debug.variables[position];
-      std::vector<descriptors::Part>& parts = instance.arguments[position];
-      if (!parts.empty()) continue;
-      if (variable.kind == extractor::Variable::Kind::kActivation) {
-        parts.push_back(part_of_frame(function));
-        parts[0].size = variable.size;
-      }
-      std::string own_name = variable_record_name(variable);
-      std::string value = value_name(id, position);
-      if (parts.empty()) {
-        for (const auto& slot : function.getInStackSlotVariableDbgInfo())
-          if (slot.Var->getName() == own_name && slot.Var->getScope() == scope &&
-              slot.Loc->getInlinedAt() == inlined_at && (parts.empty() || slot.Expr->isFragment()))
-            parts.push_back(part_of_slot(function, slot.getStackSlot(), *slot.Expr, variable.size));
-        bool is_in_slot = !parts.empty();
-        for (const auto& [key, list] : records)
-          if (key.first->getName() == value || (!is_in_slot && key.first->getName() == own_name &&
-                                                key.first->getScope() == scope && key.second == inlined_at))
-            for (const MachineInstr* record : list)
-              parts.push_back(part_of_record(*record, variable.size));
-      }
-      for (descriptors::Part& part : parts)
-        if (!frame && needs_frame(part, function)) {
-          part.cls = descriptors::Class::kUnavailable;
-          part.reason = "the stack frame is not set up here";
-        }
-      parts = put_together(std::move(parts), variable);
-      if (is_traced() && parts[0].cls == descriptors::Class::kUnavailable)
-        fmt::print(stderr, "rdb: {} in {}: '{}' ({}) is unavailable: {}\n", instance_name(id), instance.code,
-                   variable.name, Snapshots::name(frozen.function, position), parts[0].reason);
-    }
-    if (optimised_ && !apply_staleness(*label, frozen, instance, std::move(order.stale))) {
-      lost_.push_back({frozen.function, "memory that it reads may be stale there"});
-      frozen.placed = true;
-      continue;
-    }
-    if (order.is_missed)
-      lost_.push_back({frozen.function, "code generation left no place for it on some paths"});
-    MCSymbol* symbol = function.getContext().getOrCreateSymbol(instance.label);
-    BuildMI(*spot.instruction->getParent(), spot.instruction->getIterator(), DebugLoc(),
-            instructions.get(TargetOpcode::ANNOTATION_LABEL))
-        .addSym(symbol);
-    frozen.placed = true;
-    instances_.push_back(std::move(instance));
+  return labels;
+}
+
+size_t instance_of(const MachineInstr& label) {
+  return *parse_instance(label.getDebugLabel()->getName());
+}
+
+} // namespace
+
+void Placement::put_labels_in_order(MachineFunction& function) {
+  auto range = frozen_in_.find(&function.getFunction());
+  if (range == frozen_in_.end()) return;
+  std::map<size_t, MachineBasicBlock*> blocks;
+  for (MachineInstr* label : labels_of(function)) {
+    blocks[instance_of(*label)] = label->getParent();
+    label->eraseFromParent();
   }
+  for (size_t id = range->second.first; id < range->second.second; ++id) {
+    Frozen& frozen = frozen_[id];
+    auto found = blocks.find(id);
+    MachineBasicBlock* block =
+        found != blocks.end() ? found->second
+        : frozen.block        ? find_code(function, *cast<BasicBlock>(frozen.block), frozen.at->getLine())
+                              : nullptr;
+    if (!block) continue;
+    auto at = find_place(*block, frozen.at->getLine());
+    if (!at) frozen.lost = "the code around it is not in the order of the source";
+    BuildMI(*block, at.value_or(block->end()), frozen.at,
+            function.getSubtarget().getInstrInfo()->get(TargetOpcode::DBG_LABEL))
+        .addMetadata(frozen.label);
+  }
+}
+
+void Placement::on_machine_function(MachineFunction& function) {
+  if (optimised_)
+    order_.put_in_order(function);
+  else
+    put_labels_in_order(function);
+  std::vector<MachineInstr*> labels = labels_of(function);
+  std::vector<std::pair<MachineInstr*, std::vector<Spot>>> ahead;
+  for (MachineInstr* label : labels) {
+    Spot spot = find_spot(*label);
+    if (spot.instruction)
+      place(*label, {spot});
+    else
+      ahead.emplace_back(label, optimised_ ? std::vector<Spot>() : find_spots_ahead(*label));
+  }
+  // At one instruction regions run in the order of their instances: these come behind those of its own block.
+  for (const auto& [label, spots] : ahead)
+    place(*label, spots);
   for (MachineInstr* label : labels)
     label->eraseFromParent();
   if (auto range = frozen_in_.find(&function.getFunction()); range != frozen_in_.end())
     for (size_t i = range->second.first; i < range->second.second; ++i)
       if (!frozen_[i].placed && frozen_[i].is_reached)
         lost_.push_back({frozen_[i].function, "code generation left no place for it"});
+}
+
+void Placement::place(MachineInstr& label, const std::vector<Spot>& spots) {
+  MachineFunction& function = *label.getMF();
+  size_t id = instance_of(label);
+  Frozen& frozen = frozen_[id];
+  frozen.placed = true;
+  const extractor::DebugFunction& debug = extraction_.functions[frozen.function];
+  if (spots.empty() && frozen.lost.empty())
+    frozen.lost = "it shares its place with code that other paths reach";
+  if (optimised_ && frozen.lost.empty() && is_shared(label))
+    frozen.lost = "its code became one with that of another path";
+  CodeOrder::Found order;
+  if (optimised_ && frozen.lost.empty()) order = order_.look_at(label);
+  if (order.is_displaced) frozen.lost = "the code around it is not in the order of the source";
+  if (!frozen.lost.empty()) {
+    lost_.push_back({frozen.function, frozen.lost});
+    return;
+  }
+  Instance instance;
+  instance.function = frozen.function;
+  instance.code = function.getName().str();
+  instance.arguments = frozen.known;
+  auto records = records_at(label);
+  bool frame = has_frame(label);
+  const DILocation* inlined_at = frozen.inlined_at;
+  const auto* scope = frozen.scope;
+  for (size_t position = 0; position < debug.variables.size(); ++position) {
+    const extractor::Variable& variable = debug.variables[position];
+    std::vector<descriptors::Part>& parts = instance.arguments[position];
+    if (!parts.empty()) continue;
+    if (variable.kind == extractor::Variable::Kind::kActivation) {
+      parts.push_back(part_of_frame(function));
+      parts[0].size = variable.size;
+    }
+    std::string own_name = variable_record_name(variable);
+    std::string value = value_name(id, position);
+    if (parts.empty()) {
+      for (const auto& slot : function.getInStackSlotVariableDbgInfo())
+        if (slot.Var->getName() == own_name && slot.Var->getScope() == scope &&
+            slot.Loc->getInlinedAt() == inlined_at && (parts.empty() || slot.Expr->isFragment()))
+          parts.push_back(part_of_slot(function, slot.getStackSlot(), *slot.Expr, variable.size));
+      bool is_in_slot = !parts.empty();
+      for (const auto& [key, list] : records)
+        if (key.first->getName() == value || (!is_in_slot && key.first->getName() == own_name &&
+                                              key.first->getScope() == scope && key.second == inlined_at))
+          for (const MachineInstr* record : list)
+            parts.push_back(part_of_record(*record, variable.size));
+    }
+    for (descriptors::Part& part : parts)
+      if (!frame && needs_frame(part, function)) {
+        part.cls = descriptors::Class::kUnavailable;
+        part.reason = "the stack frame is not set up here";
+      }
+    parts = put_together(std::move(parts), variable);
+    if (is_traced() && parts[0].cls == descriptors::Class::kUnavailable)
+      fmt::print(stderr, "rdb: {} in {}: '{}' ({}) is unavailable: {}\n", instance_name(id), instance.code,
+                 variable.name, Snapshots::name(frozen.function, position), parts[0].reason);
+  }
+  if (optimised_ && !apply_staleness(label, frozen, instance, std::move(order.stale))) {
+    lost_.push_back({frozen.function, "memory that it reads may be stale there"});
+    return;
+  }
+  if (order.is_missed)
+    lost_.push_back({frozen.function, "code generation left no place for it on some paths"});
+  for (const Spot& spot : spots) {
+    instance.side = spot.side;
+    instance.label = fmt::format("__rdb_location_{}", instances_.size());
+    BuildMI(*spot.instruction->getParent(), spot.instruction->getIterator(), DebugLoc(),
+            function.getSubtarget().getInstrInfo()->get(TargetOpcode::ANNOTATION_LABEL))
+        .addSym(function.getContext().getOrCreateSymbol(instance.label));
+    instances_.push_back(instance);
+  }
 }
 
 } // namespace rdb::codegen

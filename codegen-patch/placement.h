@@ -13,11 +13,14 @@
 #include "codegen-patch/loop_exits.h"
 #include "codegen-patch/lost_marks.h"
 #include "codegen-patch/snapshots.h"
+#include "codegen-patch/spots.h"
 #include "codegen-patch/switch_arms.h"
 #include "codegen-patch/value_check.h"
 #include "codegen-patch/write_tags.h"
 #include "descriptors/descriptor.h"
 #include "llvm-passes/extractor/extraction.h"
+
+#include "llvm/IR/ValueHandle.h"
 
 #include <map>
 #include <memory>
@@ -26,6 +29,7 @@
 #include <vector>
 
 namespace llvm {
+class DILabel;
 class DILocation;
 class DILocalVariable;
 class DISubprogram;
@@ -79,6 +83,9 @@ private:
     // The function around the region in the source, and where its code was inlined; for stack slots.
     const llvm::DISubprogram* scope = nullptr;
     const llvm::DILocation* inlined_at = nullptr;
+    llvm::WeakVH block; // null once code generation has removed it
+    llvm::DILabel* label = nullptr;
+    llvm::DILocation* at = nullptr;
     std::vector<Target> stale;
     std::vector<bool> is_value; // by argument: it is not in memory of the program's own
     // By argument: where a pointer is known to come from.
@@ -104,6 +111,9 @@ private:
   void after_optimisation(llvm::Module& module);
   void on_prepared_function(llvm::Function& function);
   void on_machine_function(llvm::MachineFunction& function);
+  // Without optimisation.
+  void put_labels_in_order(llvm::MachineFunction& function);
+  void place(llvm::MachineInstr& label, const std::vector<Spot>& spots);
   void drop_what_callers_leave_out(const llvm::MachineInstr& label, const Frozen& frozen, Instance& instance,
                                    std::vector<Target>& stale) const;
   bool apply_staleness(const llvm::MachineInstr& label, const Frozen& frozen, Instance& instance,

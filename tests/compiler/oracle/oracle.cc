@@ -281,12 +281,17 @@ void run_all(const std::vector<Place>& places, const ucontext_t& context) {
   }
 }
 
-// Length of a conditional jump, 0 for anything else.
-unsigned conditional_jump(const Breakpoint& breakpoint, uint64_t address) {
+// Was it a jump that was made? Where it goes does not tell: that may be the next instruction.
+bool has_jumped(const Breakpoint& breakpoint, uint64_t address, const ucontext_t& context) {
   auto* bytes = reinterpret_cast<const unsigned char*>(address);
-  if (breakpoint.original >= 0x70 && breakpoint.original <= 0x7f) return 2;
-  if (breakpoint.original == 0x0f && bytes[1] >= 0x80 && bytes[1] <= 0x8f) return 6;
-  return 0;
+  unsigned char code = breakpoint.original == 0x0f ? bytes[1] - 0x10 : breakpoint.original;
+  if (code < 0x70 || code > 0x7f) return false;
+  auto flags = context.uc_mcontext.gregs[REG_EFL];
+  bool carry = flags & 1, parity = flags & 4, zero = flags & 0x40, sign = flags & 0x80,
+       overflow = flags & 0x800;
+  const bool conditions[] = {
+      overflow, carry, zero, carry || zero, sign, parity, sign != overflow, zero || sign != overflow};
+  return conditions[code >> 1 & 7] != bool(code & 1);
 }
 
 bool is_call(const Breakpoint& breakpoint, uint64_t address) {
@@ -299,7 +304,6 @@ void finish_step(ucontext_t& context) {
   Breakpoint& breakpoint = breakpoints[address];
   poke(address, 0xcc);
   stepping = 0;
-  auto now = static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RIP]);
   context.uc_mcontext.gregs[REG_EFL] &= ~0x100L;
   if (breakpoint.after.empty()) return;
   if (is_call(breakpoint, address)) {
@@ -313,8 +317,7 @@ void finish_step(ucontext_t& context) {
     }
     return;
   }
-  unsigned length = conditional_jump(breakpoint, address);
-  if (length == 0 || now == address + length) run_all(breakpoint.after, context);
+  if (!has_jumped(breakpoint, address, context)) run_all(breakpoint.after, context);
 }
 
 void on_trap(int, siginfo_t*, void* raw) {

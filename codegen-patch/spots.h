@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where in the machine code a label is, by an instruction and a side of it. A place must be exact for its
+// path: a label at the end of a block whose code goes on in a block that others reach too is a place *after*
+// an instruction, not before one; and one in a block that has no code at all is at the end of each block that
+// leads there.
+#pragma once
+
+#include "descriptors/descriptor.h"
+
+#include "llvm/CodeGen/MachineBasicBlock.h"
+
+#include <optional>
+#include <vector>
+
+namespace llvm {
+class BasicBlock;
+class Function;
+class MachineFunction;
+class MachineInstr;
+} // namespace llvm
+
+namespace rdb::codegen {
+
+bool is_code(const llvm::MachineInstr& instruction);
+
+struct Spot {
+  llvm::MachineInstr* instruction = nullptr;
+  descriptors::Side side = descriptors::Side::kBefore;
+};
+
+// Null: it has no place of its own.
+Spot find_spot(llvm::MachineInstr& label);
+
+// Of a label in a block without code: all ends of the ways there, or none if one of them has no place of its
+// own. Only of code whose blocks no pass has made one with others.
+std::vector<Spot> find_spots_ahead(llvm::MachineInstr& label);
+
+// Without optimisation the code of a block stands in the program's order. Gives it lines that tell, and
+// labels too: the lines of debug locations, ahead of code generation.
+void number_code(llvm::Function& function);
+
+// Where instruction selection leaves a block or a call (a structure by value, inline assembly) to its
+// thorough half, labels come out elsewhere in the block, and what only computes something may be ahead of
+// other code; and a label in front of a call that comes to nothing (memmove to where it is) does not come out
+// at all. The place of a label, by its line, in the code of its block; none if there is code that does
+// something out of order.
+std::optional<llvm::MachineBasicBlock::iterator> find_place(llvm::MachineBasicBlock& code, unsigned line);
+
+// The code of the block with a label of this line. Code generation may have made several of it; null: none.
+llvm::MachineBasicBlock* find_code(llvm::MachineFunction& function, const llvm::BasicBlock& block,
+                                   unsigned line);
+
+} // namespace rdb::codegen
