@@ -35,5 +35,9 @@ inline bool is_own_memory(const llvm::Value* address) {
 
 // Says of an argument of a call that nothing is written through it which is not undone anyway.
 constexpr const char kOnlyReads[] = "rdb-only-reads";
+// Says of a call that nothing is written but through its arguments, and where looks find.
+constexpr const char kKnown[] = "rdb-known";
+// Says of an argument which function of the module looks at it.
+constexpr const char kLook[] = "rdb-look";
 
 } // namespace rdb::extractor

@@ -24,7 +24,6 @@ Function* support_function(Module& module, StringRef name) {
 // Is it given memory of the program that it may write to? Null if it certainly is not.
 Value* is_given_memory(IRBuilder<>& builder, const CallBase& call) {
   Value* result = nullptr;
-  if (call.hasFnAttr(Attribute::ReturnsTwice)) return result; // such a function knows its caller's frame
   for (unsigned i = 0; i < call.arg_size(); ++i) {
     Value* argument = call.getArgOperand(i);
     if (!argument->getType()->isPointerTy() || isa<ConstantPointerNull, UndefValue, Function>(argument) ||
@@ -33,6 +32,43 @@ Value* is_given_memory(IRBuilder<>& builder, const CallBase& call) {
     Value* is_memory = is_guest_memory(builder, argument);
     result = result ? builder.CreateOr(result, is_memory) : is_memory;
   }
+  return result;
+}
+
+// Would it find such memory behind objects that it is given? Null if there are none.
+Value* finds_memory(IRBuilder<>& builder, const CallBase& call) {
+  Value* result = nullptr;
+  for (unsigned i = 0; i < call.arg_size(); ++i) {
+    Attribute look = call.getParamAttr(i, kLook);
+    if (!look.isValid()) continue;
+    FunctionCallee function = builder.GetInsertBlock()->getModule()->getOrInsertFunction(
+        look.getValueAsString(), builder.getInt64Ty(), builder.getPtrTy());
+    cast<Function>(function.getCallee())->setVisibility(GlobalValue::HiddenVisibility);
+    Value* found = builder.CreateIsNotNull(builder.CreateCall(function, {call.getArgOperand(i)}));
+    result = result ? builder.CreateOr(result, found) : found;
+  }
+  return result;
+}
+
+struct Stubs {
+  Function* to_program; // __rdb_guest_call
+  Function* to_any;     // __rdb_watched_call
+  Function* always;     // __rdb_always_watched_call
+};
+
+// What is to be called instead.
+Value* redirected(IRBuilder<>& builder, const CallBase& call, const Stubs& stubs) {
+  Value* callee = call.getCalledOperand();
+  // Such a function knows its caller's frame.
+  bool stays = call.hasFnAttr(Attribute::ReturnsTwice);
+  // A pointer, an entry of a vtable or a name of which nothing is known.
+  if (!stays && !call.hasFnAttr(kKnown)) return stubs.always;
+  Value* is_rdbs = is_guest_address(builder, callee);
+  Value* is_given = stays ? nullptr : is_given_memory(builder, call);
+  if (is_given) is_rdbs = builder.CreateOr(is_rdbs, is_given);
+  Value* result = builder.CreateSelect(is_rdbs, is_given ? stubs.to_any : stubs.to_program, callee);
+  if (Value* finds = stays ? nullptr : finds_memory(builder, call))
+    result = builder.CreateSelect(finds, stubs.always, result);
   return result;
 }
 
@@ -50,20 +86,15 @@ void redirect_guest_calls(Module& module) {
   auto* target =
       new GlobalVariable(module, pointer, false, GlobalValue::ExternalLinkage, nullptr, "__rdb_guest_target");
   target->setVisibility(GlobalValue::HiddenVisibility);
-  Function* to_program = support_function(module, "__rdb_guest_call");
-  Function* to_any = support_function(module, "__rdb_watched_call");
+  Stubs stubs{support_function(module, "__rdb_guest_call"), support_function(module, "__rdb_watched_call"),
+              support_function(module, "__rdb_always_watched_call")};
   for (CallBase* call : calls) {
     IRBuilder<> builder(call);
     Value* callee = call->getCalledOperand();
-    Value* is_rdbs = is_guest_address(builder, callee);
-    Function* stub = to_program;
-    if (Value* is_given = is_given_memory(builder, *call)) {
-      is_rdbs = builder.CreateOr(is_rdbs, is_given);
-      stub = to_any;
-    }
+    Value* instead = redirected(builder, *call, stubs);
     // Directly before the call: its arguments, which may be calls themselves, are computed.
     builder.CreateStore(callee, target);
-    call->setCalledOperand(builder.CreateSelect(is_rdbs, stub, callee));
+    call->setCalledOperand(instead);
   }
 }
 

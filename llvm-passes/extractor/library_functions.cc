@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The mangled name of a C++ function tells the types of its parameters, so "const" is known of each. Of C
-// functions LLVM knows many; a few more are named here. What is not known may write through every pointer.
+// functions LLVM knows many; a list has more. What is not known may write through every pointer, and to what
+// it finds elsewhere.
 #include "llvm-passes/extractor/library_functions.h"
 
+#include "llvm-passes/extractor/direct_writers.h"
+#include "llvm-passes/extractor/library_classes.h"
 #include "llvm-passes/extractor/library_names.h"
 
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/Sequence.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Function.h>
@@ -26,9 +31,9 @@ bool begins_with_one_of(StringRef name, const auto& prefixes) {
 }
 
 // Of the C++ library.
-constexpr std::array<std::string_view, 12> kNamespaces = {
-    "_ZNSt",  "_ZNKSt", "_ZSt",  "_ZNSo",         "_ZNKSo",         "_ZNSi",
-    "_ZNKSi", "_ZNSs",  "_ZNSd", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx", "_ZNKSs"};
+constexpr std::array<std::string_view, 17> kNamespaces = {
+    "_ZNSt", "_ZNKSt", "_ZSt",  "_ZNSo",  "_ZNKSo", "_ZNSi",  "_ZNKSi",        "_ZNSs",         "_ZNKSs",
+    "_ZNSd", "_ZNKSd", "_ZNSb", "_ZNKSb", "_ZNSa",  "_ZNKSa", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx"};
 
 // Members that may change their object, by their type, and do not.
 constexpr std::array<std::string_view, 12> kReadingMembers = {"begin",
@@ -59,10 +64,6 @@ constexpr std::array<std::string_view, 9> kLocks = {"pthread_mutex_",
                                                     "cnd_"};
 // These begin so, too, and are given names.
 constexpr std::array<std::string_view, 2> kNoLocks = {"sem_open", "sem_unlink"};
-
-// Classes whose objects are pointers to what they share.
-constexpr std::array<std::string_view, 3> kSharers = {"_ZNSt6locale", "_ZNKSt6locale",
-                                                      "_ZNSt15__exception_ptr13exception_ptr"};
 
 // Of std::string's own functions some make its parts while there is no string yet.
 bool changes_made_string(std::string_view base) {
@@ -95,6 +96,11 @@ bool may_be_written_through(StringRef parameter) {
   return !parameter.rtrim().ends_with("const");
 }
 
+bool is_text(StringRef parameter) {
+  return parameter == "char*" || parameter == "signed char*" || parameter == "unsigned char*" ||
+         parameter == "wchar_t*";
+}
+
 LibraryFunction describe_cxx(const Function& function) {
   LibraryFunction result;
   std::string mangled = function.getName().str(); // the demangler points into it
@@ -106,8 +112,11 @@ LibraryFunction describe_cxx(const Function& function) {
     return words;
   };
   std::string base = text(demangler.getFunctionBaseName(nullptr, nullptr));
-  if (std::ranges::count(kReadingMembers, base) != 0) {
+  std::string scope = text(demangler.getFunctionDeclContextName(nullptr, nullptr));
+  result.is_known = is_known_cxx(scope, base);
+  if (std::ranges::count(kReadingMembers, base) != 0 && !is_sharer(scope)) {
     result.only_reads.assign(function.arg_size(), true);
+    result.is_known = true;
     return result;
   }
   std::string words = text(demangler.getFunctionParameters(nullptr, nullptr));
@@ -123,19 +132,32 @@ LibraryFunction describe_cxx(const Function& function) {
   for (unsigned i = 0; all_known && i < parameters.size(); ++i) {
     unsigned argument = first + i + (is_member ? 1 : 0);
     if (!may_be_written_through(parameters[i])) continue;
-    // Who tells of errors so asks the kernel, which the program's functions cannot.
-    if (parameters[i].contains("std::error_code"))
+    // Who tells of errors so asks the kernel, which the program's functions cannot. And an object that is
+    // made for debug code around a text of the program's is debug code's.
+    if (parameters[i].contains("std::error_code") || (demangler.isCtorOrDtor() && is_text(parameters[i])))
       result.only_reads[argument] = false;
     else
       result.changed.push_back(argument);
   }
-  std::erase_if(result.changed,
-                [&](unsigned i) { return !function.getFunctionType()->getParamType(i)->isPointerTy(); });
-  result.changes_string =
-      function.getName().starts_with("_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE") && is_member &&
-      first == 0 && !demangler.isCtorOrDtor() && !result.changed.empty() && result.changed.front() == 0 &&
-      changes_made_string(base);
-  result.counts_sharers = begins_with_one_of(function.getName(), kSharers);
+  auto is_pointer = [&](unsigned i) { return function.getFunctionType()->getParamType(i)->isPointerTy(); };
+  std::erase_if(result.changed, [&](unsigned i) { return !is_pointer(i); });
+  bool is_made_or_broken = demangler.isCtorOrDtor();
+  bool changes_itself = is_member && !result.changed.empty() && result.changed.front() == first;
+  if (first == 0 && changes_itself && !is_made_or_broken && changes_made_string(base))
+    result.changes_string = character_size_of_string(scope);
+  if (changes_itself)
+    if (auto look =
+            look_at_member(scope, base, is_made_or_broken ? Member::kMakerOrBreaker : Member::kOrdinary))
+      result.looks.emplace_back(first, *look);
+  for (unsigned i = 0; all_known && i < parameters.size(); ++i)
+    if (auto look = look_at_parameter(parameters[i]))
+      result.looks.emplace_back(first + i + (is_member ? 1 : 0), *look);
+  std::erase_if(result.looks, [&](const auto& look) { return !is_pointer(look.first); });
+  // Operators of streams, and what has nothing to follow.
+  result.is_known |= (scope == "std" && !result.looks.empty()) ||
+                     none_of(seq(first, unsigned(function.arg_size())), is_pointer);
+  // A locale that is put together has parts of others.
+  if (is_sharer(scope) && parameters.size() > 1) result.is_known = scope != "std::locale";
   return result;
 }
 
@@ -152,6 +174,11 @@ LibraryFunction describe_c(Function& function, const TargetLibraryInfo& library)
   if (begins_with_one_of(name, kLocks) && !begins_with_one_of(name, kNoLocks) && function.arg_size() > 0)
     result.changed.push_back(0);
   bool reads_all = keeps_what_it_writes(name) || is_runtime(name);
+  LibFunc known;
+  result.is_known = reads_all || writes_where_told(name) || library.getLibFunc(function, known) ||
+                    (!function.isVarArg() && none_of(function.args(), [](const Argument& argument) {
+                      return argument.getType()->isPointerTy();
+                    }));
   inferNonMandatoryLibFuncAttrs(function, library);
   for (const Argument& argument : function.args())
     result.only_reads.push_back(reads_all || !argument.getType()->isPointerTy() ||

@@ -22,6 +22,10 @@ using namespace llvm;
 namespace rdb::extractor {
 namespace {
 
+// In the order of Look.
+constexpr const char* kLooks[] = {"__rdb_look_at_shared", "__rdb_look_at_stream", "__rdb_look_at_ios",
+                                  "__rdb_look_at_buffer"};
+
 struct Write {
   Instruction* instruction;
   Value* address;
@@ -76,13 +80,13 @@ GlobalVariable& program_slot(Module& module, StringRef function) {
 // Calls the program's function instead if it is an object of the program's that may change.
 void lend(CallBase& call, Function& function, const LibraryFunction& known) {
   IRBuilder<> builder(&call);
-  if (known.changes_string)
-    builder.CreateCall(support_function(*function.getParent(), "__rdb_keep_text", 1),
-                       {call.getArgOperand(0)});
+  if (known.changes_string != 0)
+    builder.CreateCall(support_function(*function.getParent(), "__rdb_keep_text", 2),
+                       {call.getArgOperand(0), builder.getInt64(known.changes_string)});
   Value* is_programs = builder.getFalse();
   for (unsigned i : known.changed)
     if (!isa<AllocaInst>(getUnderlyingObject(call.getArgOperand(i))))
-      is_programs = builder.CreateOr(is_programs, is_guest_address(builder, call.getArgOperand(i)));
+      is_programs = builder.CreateOr(is_programs, is_guest_memory(builder, call.getArgOperand(i)));
   if (is_programs == builder.getFalse()) return;
   GlobalVariable& slot = program_slot(*function.getParent(), function.getName());
   Value* lent = builder.CreateLoad(slot.getValueType(), &slot);
@@ -93,17 +97,14 @@ void lend(CallBase& call, Function& function, const LibraryFunction& known) {
 }
 
 // For redirect_guest_calls(), which does not see the function any more.
-void note_read_arguments(CallBase& call, const LibraryFunction& known) {
-  Attribute reads = Attribute::get(call.getContext(), kOnlyReads);
+void note_what_is_known(CallBase& call, const LibraryFunction& known) {
+  LLVMContext& context = call.getContext();
   for (unsigned i = 0; i < call.arg_size(); ++i)
     if (i < known.only_reads.size() ? known.only_reads[i] : known.others_only_read)
-      call.addParamAttr(i, reads);
-}
-
-void guard_sharers(CallBase& call) {
-  Function* guard = support_function(*call.getModule(), "__rdb_guard_shared", 1);
-  for (Value* argument : call.args())
-    if (argument->getType()->isPointerTy()) IRBuilder<>(&call).CreateCall(guard, {argument});
+      call.addParamAttr(i, Attribute::get(context, kOnlyReads));
+  for (auto [i, look] : known.looks)
+    call.addParamAttr(i, Attribute::get(context, kLook, kLooks[size_t(look)]));
+  if (known.is_known) call.addFnAttr(Attribute::get(context, kKnown));
 }
 
 // Text of the assembler can store to any memory that it has an address of.
@@ -159,8 +160,7 @@ void lend_program_functions(Module& module) {
     for (Use& use : make_early_inc_range(function->uses())) {
       auto* call = dyn_cast<CallBase>(use.getUser());
       if (!call || !call->isCallee(&use)) continue;
-      note_read_arguments(*call, known);
-      if (known.counts_sharers) guard_sharers(*call);
+      note_what_is_known(*call, known);
       if (!known.changed.empty()) lend(*call, *function, known);
     }
   }

@@ -21,16 +21,25 @@
 
 extern "C" {
 void rdb_nested_stub();
+void rdb_always_watched_stub();
 void rdb_nested_call(rdb::debug::CallFrame* frame, uint64_t target);
 __attribute__((visibility("hidden"))) bool rdb_has_avx = false;
 }
 
 asm(R"(
     .text
+    .globl rdb_always_watched_stub
+    .type rdb_always_watched_stub, @function
+rdb_always_watched_stub:
+    mov $1, %r10d
+    jmp rdb_nested_stub_of_kind
+    .size rdb_always_watched_stub, .-rdb_always_watched_stub
     .globl rdb_nested_stub
     .type rdb_nested_stub, @function
 rdb_nested_stub:
     .cfi_startproc
+    xor %r10d, %r10d
+rdb_nested_stub_of_kind:
     push %rbp
     .cfi_def_cfa_offset 16
     .cfi_offset %rbp, -16
@@ -46,6 +55,7 @@ rdb_nested_stub:
     mov %r9, 40(%rsp)
     movzbl %al, %eax
     mov %rax, 48(%rsp)
+    mov %r10b, 73(%rsp)
     cmpb $0, rdb_has_avx(%rip)
     je 1f
     vmovups %ymm0, 96(%rsp)
@@ -95,8 +105,8 @@ using engine::RAX;
 using engine::RSP;
 
 static_assert(offsetof(CallFrame, result) == 56 && offsetof(CallFrame, is_wide) == 72 &&
-              offsetof(CallFrame, vector) == 96 && offsetof(CallFrame, stack_arguments) == 352 &&
-              offsetof(CallFrame, stack_size) == 360);
+              offsetof(CallFrame, is_always_watched) == 73 && offsetof(CallFrame, vector) == 96 &&
+              offsetof(CallFrame, stack_arguments) == 352 && offsetof(CallFrame, stack_size) == 360);
 
 constexpr uint64_t kStackSize = 8u << 20;
 // Where a nested call returns to: no code is ever there.
@@ -135,6 +145,10 @@ void* reserve(size_t size) {
 
 void* nested_call_stub() {
   return reinterpret_cast<void*>(rdb_nested_stub);
+}
+
+void* always_watched_stub() {
+  return reinterpret_cast<void*>(rdb_always_watched_stub);
 }
 
 void run_nested_call(CallFrame* frame, uint64_t target) {
@@ -336,6 +350,7 @@ void NestedCalls::call_out() {
   for (int i = 0; i < 6; ++i)
     frame.integer[i] = regs.gpr[kArguments[i]];
   frame.vector_count = regs.gpr[RAX] & 0xFF;
+  frame.is_always_watched = true;
   read_vectors(frame, 8);
   uint64_t arguments = regs.gpr[RSP] + 8;
   frame.stack_arguments = reinterpret_cast<const uint64_t*>(arguments);
@@ -462,18 +477,21 @@ void NestedCalls::fill_for_debug_code(const void* address, unsigned long size) {
 bool NestedCalls::begin_watch(const CallFrame& frame) {
   constexpr size_t kMostWords = 12;
   constexpr uint64_t kMostFilled = 64u << 20;
-  std::vector<uint64_t> pointers, numbers;
+  std::array<uint64_t, sizeof frame.integer / sizeof(uint64_t) + kMostWords> pointer_room, number_room;
+  size_t pointer_count = 0, number_count = 0;
   auto sort = [&](uint64_t value) {
-    const guest::Mapping* mapping = value < guest::kHighEnd ? replayer_.space().find(value) : nullptr;
+    const guest::Mapping* mapping =
+        value >= guest::kPage && value < guest::kHighEnd ? replayer_.space().find(value) : nullptr;
     if (mapping == nullptr)
-      numbers.push_back(value);
+      number_room[number_count++] = value;
     else if (mapping->protection & PROT_WRITE)
-      pointers.push_back(value);
+      pointer_room[pointer_count++] = value;
   };
   std::for_each(std::begin(frame.integer), std::end(frame.integer), sort);
   std::for_each_n(frame.stack_arguments, std::min<size_t>(frame.stack_size / sizeof(uint64_t), kMostWords),
                   sort);
-  if (pointers.empty()) return false;
+  std::span pointers(pointer_room.data(), pointer_count), numbers(number_room.data(), number_count);
+  if (pointers.empty() && !frame.is_always_watched) return false;
   guard();
   ++watched_;
   // The kernel cannot write to what is withheld, and who asks it to says how much in another argument, as a

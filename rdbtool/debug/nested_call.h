@@ -24,6 +24,7 @@ struct CallFrame {
   uint64_t vector_count; // al
   uint64_t result[2];    // rax rdx
   bool is_wide;          // there is something in upper halves of the vectors that are to be loaded
+  bool is_always_watched;
   alignas(32) uint8_t vector[8][32];
   const uint64_t* stack_arguments;
   uint64_t stack_size; // of a call out of the guest: how much of it is copied
@@ -31,6 +32,8 @@ struct CallFrame {
 
 // Where calls to guest addresses go, with the address in r11; and those that are watched (watched_call.h).
 void* nested_call_stub();
+// The same for calls that are watched whatever they are given.
+void* always_watched_stub();
 // Arguments beyond the registers are somewhere in the caller's part of the stack, of which at most this much
 // is copied.
 inline constexpr uint64_t kMostArguments = 1u << 16;

@@ -111,6 +111,7 @@ const rdb_module_host* module_host() {
     table.guard = &NestedCalls::guard_for_debug_code;
     table.fill = &NestedCalls::fill_for_debug_code;
     table.destroy_in_thread = &ThreadBlocks::add_object;
+    table.always_watched_call = always_watched_stub();
     fill_events(table);
     return table;
   }();

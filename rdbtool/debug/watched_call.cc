@@ -83,30 +83,47 @@ rdb_call_host:
 namespace rdb::debug {
 namespace {
 
+// Functions of the libraries, whichever of them are there.
+template <size_t count>
+std::array<void*, count> find_all(const std::array<const char*, count>& names) {
+  std::array<void*, count> found = {};
+  std::ranges::transform(names, found.begin(), [](const char* name) { return dlsym(RTLD_DEFAULT, name); });
+  return found;
+}
+
+bool is_one_of(const auto& functions, uint64_t function) {
+  return std::ranges::find(functions, reinterpret_cast<void*>(function)) != functions.end();
+}
+
 // A stream that was given such a buffer would write to it later, in calls that nobody watches.
 bool keeps_buffer(uint64_t function) {
-  static const std::array<void*, 4> functions = [] {
-    std::array<void*, 4> found = {};
-    std::ranges::transform(std::array{"_ZNSt13basic_filebufIcSt11char_traitsIcEE6setbufEPcl",
-                                      "_ZNSt13basic_filebufIwSt11char_traitsIwEE6setbufEPwl",
-                                      "_ZNSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEE6setbufEPcl",
-                                      "_ZNSt7__cxx1115basic_stringbufIwSt11char_traitsIwESaIwEE6setbufEPwl"},
-                           found.begin(), [](const char* name) { return dlsym(RTLD_DEFAULT, name); });
-    return found;
-  }();
-  return std::ranges::find(functions, reinterpret_cast<void*>(function)) != functions.end();
+  static const auto functions =
+      find_all(std::array{"_ZNSt13basic_filebufIcSt11char_traitsIcEE6setbufEPcl",
+                          "_ZNSt13basic_filebufIwSt11char_traitsIwEE6setbufEPwl",
+                          "_ZNSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEE6setbufEPcl",
+                          "_ZNSt7__cxx1115basic_stringbufIwSt11char_traitsIwESaIwEE6setbufEPwl"});
+  return is_one_of(functions, function);
+}
+
+// Who calls through a pointer does not know what. These are what std::stoi() and its kin call so.
+bool writes_where_told(uint64_t function) {
+  static const auto functions = find_all(std::array{"strtol", "strtoll", "strtoul", "strtoull", "strtof",
+                                                    "strtod", "strtold", "wcstol", "wcstoul"});
+  return is_one_of(functions, function);
 }
 
 } // namespace
 
 void call_watched(CallFrame& frame, uint64_t function) {
   NestedCalls* calls = NestedCalls::current();
+  if (frame.is_always_watched && writes_where_told(function)) frame.is_always_watched = false;
   // The module's own code keeps what it writes.
   if (calls == nullptr || !can_escape() || in_module(function) || !calls->begin_watch(frame)) {
     rdb_call_host(&frame, function);
     return;
   }
-  if (keeps_buffer(function))
+  const uint64_t buffer = frame.integer[1];
+  if (keeps_buffer(function) && buffer != 0 && buffer < guest::kHighEnd)
     give_up("debug code must not call setbuf of a stream with memory of the program");
   try {
     rdb_call_host(&frame, function);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // longjmp within a region is its own business; one that would leave it, into a frame of rdb or of the
-// program, or into an earlier run of a region, whose frame is long gone, is refused.
+// program, or into an earlier run of a region, whose frame is long gone, is refused. So is one to a stack in
+// the program's memory.
 #undef _FORTIFY_SOURCE
 #define _GNU_SOURCE
 #include "runtime-libs/module/module_host.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>
+#include <ucontext.h>
 
 // glibc keeps the stack pointer there, rotated and mixed with a secret of the thread.
 enum { kStackPointer = 6 };
@@ -82,3 +84,38 @@ RDB_JUMP(longjmp)
 RDB_JUMP(_longjmp)
 RDB_JUMP(siglongjmp)
 RDB_JUMP(__longjmp_chk)
+
+// Debug code's stack is its own, for all that looks whose memory is written to.
+__attribute__((visibility("hidden"))) void* __rdb_check_context(const ucontext_t* context);
+void* __rdb_check_context(const ucontext_t* context) {
+  if (__rdb_module_host != 0 && (unsigned long)context->uc_stack.ss_sp < __rdb_module_host->guest_end)
+    __rdb_module_host->refuse("makecontext with a stack of the program");
+  static void* real;
+  if (real == 0) real = dlsym(RTLD_NEXT, "makecontext");
+  return real;
+}
+
+// Its arguments are passed on as they are.
+__asm__(".text\n"
+        ".globl makecontext\n"
+        ".hidden makecontext\n"
+        ".type makecontext, @function\n"
+        "makecontext:\n"
+        "  push %rdi\n"
+        "  push %rsi\n"
+        "  push %rdx\n"
+        "  push %rcx\n"
+        "  push %r8\n"
+        "  push %r9\n"
+        "  push %rax\n"
+        "  call __rdb_check_context\n"
+        "  mov %rax, %r11\n"
+        "  pop %rax\n"
+        "  pop %r9\n"
+        "  pop %r8\n"
+        "  pop %rcx\n"
+        "  pop %rdx\n"
+        "  pop %rsi\n"
+        "  pop %rdi\n"
+        "  jmp *%r11\n"
+        ".size makecontext, .-makecontext\n");

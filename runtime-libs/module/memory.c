@@ -35,12 +35,6 @@ void __rdb_guard(void) {
   __rdb_module_host->guard();
 }
 
-// Before the C++ library changes how many objects share what this one points to.
-__attribute__((visibility("hidden"))) void __rdb_guard_shared(void* const* object);
-void __rdb_guard_shared(void* const* object) {
-  if (object != 0 && (is_guests(object) || (*object != 0 && is_guests(*object)))) __rdb_guard();
-}
-
 // A static object of an inline function is the program's: as such it is gone when the region ends.
 int __cxa_atexit(void (*end)(void*), void* object, void* module);
 int __cxa_atexit(void (*end)(void*), void* object, void* module) {
@@ -60,13 +54,13 @@ int __cxa_thread_atexit(void (*end)(void*), void* object, void* module) {
 
 // Before the C++ library changes a std::string of debug code: one that was moved from the program has its
 // characters in the program's memory.
-__attribute__((visibility("hidden"))) void __rdb_keep_text(const void* string);
-void __rdb_keep_text(const void* string) {
+__attribute__((visibility("hidden"))) void __rdb_keep_text(const void* string, unsigned long character);
+void __rdb_keep_text(const void* string, unsigned long character) {
   const struct {
     char* text;
     unsigned long length, capacity;
   }* parts = string;
-  if (!is_guests(parts)) __rdb_keep(parts->text, parts->capacity + 1);
+  if (!is_guests(parts)) __rdb_keep(parts->text, (parts->capacity + 1) * character);
 }
 
 void(free)(void* memory) {
@@ -74,11 +68,11 @@ void(free)(void* memory) {
   __libc_free(memory);
 }
 
-// How large the program's block is, only its own libc knows.
 static void refuse_guests(const void* memory, const char* what) {
   if (memory != 0 && is_guests(memory)) __rdb_module_host->refuse(what);
 }
 
+// How large the program's block is, only its own libc knows.
 void*(realloc)(void* memory, size_t size) {
   refuse_guests(memory, "realloc with memory of the program (rdb_guest(realloc) is the program's)");
   return __libc_realloc(memory, size);
@@ -94,6 +88,27 @@ size_t(malloc_usable_size)(void* memory) {
       "malloc_usable_size with memory of the program (rdb_guest(malloc_usable_size) is the program's)");
   REAL(malloc_usable_size)
   return real(memory);
+}
+
+// What these are given is used by later calls of functions that are not watched: rand(), and every stream
+// that is made.
+char*(initstate)(unsigned seed, char* state, size_t size) {
+  refuse_guests(state, "initstate with memory of the program");
+  REAL(initstate)
+  return real(seed, state, size);
+}
+char*(setstate)(char* state) {
+  refuse_guests(state, "setstate with memory of the program");
+  REAL(setstate)
+  return real(state);
+}
+#define GLOBAL "_ZNSt6locale6globalERKS_"
+void* rdb_locale_global(void* result, void* const* locale) __asm__(GLOBAL);
+void* rdb_locale_global(void* result, void* const* locale) {
+  refuse_guests(*locale, "std::locale::global with a locale of the program");
+  static __typeof__(&rdb_locale_global) real;
+  if (real == 0) *(void**)&real = dlsym(RTLD_NEXT, GLOBAL);
+  return real(result, locale);
 }
 
 // operator delete and operator delete[]: the rest of their arguments says nothing that free() does not know.

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-#define RDB_MODULE_HOST_VERSION 9
+#define RDB_MODULE_HOST_VERSION 10
 #define RDB_MODULE_READS 1u
 #define RDB_MODULE_WRITES 2u
 
@@ -53,6 +53,9 @@ struct rdb_module_host {
   void (*fill)(const void* address, unsigned long size);
   // To be called when a thread-local object was made.
   void (*destroy_in_thread)(void (*destroy)(void*), void* object);
+  // From version 10 on: as guest_call, for code that may write to memory of the program which it is not
+  // given.
+  void* always_watched_call;
 };
 
 // Filled by rdb before any debug code runs.

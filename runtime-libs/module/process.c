@@ -5,6 +5,7 @@
 #undef _FORTIFY_SOURCE
 #include "runtime-libs/module/libc.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/mman.h>
@@ -71,6 +72,21 @@ int(dup3)(int file, int place, int flags) {
   REAL(dup3)
   return real(file, place, flags);
 }
+
+// The descriptor of a folder that the program has open is another file's here, or nobody's.
+#define OWN_FOLDER(type, name)                                                                               \
+  type(name)(DIR * folder) {                                                                                 \
+    if (is_guests(folder))                                                                                   \
+      refuse(#name " with a DIR of the program (rdb_guest(" #name ") is the program's)");                    \
+    REAL(name)                                                                                               \
+    return real(folder);                                                                                     \
+  }
+OWN_FOLDER(int, closedir)
+OWN_FOLDER(int, dirfd)
+OWN_FOLDER(struct dirent*, readdir)
+OWN_FOLDER(struct dirent64*, readdir64)
+OWN_FOLDER(void, rewinddir)
+OWN_FOLDER(long, telldir)
 
 int(prlimit)(pid_t process, enum __rlimit_resource what, const struct rlimit* limit, struct rlimit* old) {
   if (limit != 0) refuse("prlimit");

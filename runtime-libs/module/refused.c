@@ -66,6 +66,17 @@ RDB_REFUSE(fexecve)
 RDB_REFUSE(pthread_create)
 RDB_REFUSE(thrd_create)
 RDB_REFUSE(pthread_cancel)
+// They start threads.
+RDB_REFUSE(aio_read)
+RDB_REFUSE(aio_read64)
+RDB_REFUSE(aio_write)
+RDB_REFUSE(aio_write64)
+RDB_REFUSE(aio_fsync)
+RDB_REFUSE(aio_fsync64)
+RDB_REFUSE(lio_listio)
+RDB_REFUSE(lio_listio64)
+RDB_REFUSE(getaddrinfo_a)
+RDB_REFUSE(mq_notify)
 // std::thread, and what is made of it.
 RDB_REFUSE_AS(std_thread,
               "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE",

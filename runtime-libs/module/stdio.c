@@ -148,7 +148,16 @@ ssize_t(getline)(char** text, size_t* size, FILE* file) {
   REAL(getline)
   return real(text, size, own(file, "getline"));
 }
+// As guard_counts().
+static void guard_wide_counts(const wchar_t* format) {
+  while ((format = wcschr(format, L'%')) != 0) {
+    format += 1 + wcsspn(format + 1, L"-+ #0123456789*.'$Ilhjztq");
+    if (*format == L'n') __rdb_guard();
+    if (*format != 0) ++format;
+  }
+}
 int(vfwprintf)(FILE* file, const wchar_t* format, va_list list) {
+  guard_wide_counts(format);
   REAL(vfwprintf)
   return real(own(file, "fwprintf"), format, list);
 }

@@ -6,6 +6,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+import each_region
 import harness
 
 # One region each; `#` stands for what it prints.
@@ -243,31 +244,11 @@ int main() {
 
 @harness.needs_compiler
 class LibraryWrites(harness.TestCase):
-    def check(self, name, program, writes, type_name, new_line):
-        """Each region stands in a function of its own, behind which the program's memory is as before."""
-        changes = [line.rsplit(" # ", 1) for line in writes.strip("\n").splitlines()]
-        barrier = '__asm__ volatile("" : : "r"(p) : "memory");'
-        functions = "".join(f"__attribute__((noinline)) void region{k}({type_name} *p) {{\n  {barrier}\n  rdb_begin\n    {{ {code} }} {new_line}\n  rdb_end\n  {barrier}\n}}\n"
-                            for k, (code, _) in enumerate(changes))
-        calls = " ".join(f"region{k}(p);" for k in range(len(changes)))
-        self.write(name, program.replace("FUNCTIONS", functions).replace("CALLS", calls))
-        self.write("input", "31 line\nand another\n")
-        compiler = harness.program("rdb-clang++" if name.endswith(".cc") else "rdb-clang")
-        for flags in (["-O0"], ["-O2"], ["-O2", "-D_FORTIFY_SOURCE=2"]):
-            for options in ((), ("--protect",)):
-                with self.subTest(flags, options=options):
-                    self.run_program([compiler, "-g", "-w", *flags, "-o", "prog", name, "-lm"], status=0)
-                    self.run_program(["/bin/rm", "-rf", self.path("trace")])
-                    recorded = self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./prog", status=0)
-                    replayed = self.rdb("replay", *options, self.path("trace"), status=0)
-                    self.assertEqual(replayed.out, "".join(shown + "\n" for _, shown in changes) * 2 + recorded.out, f"\n{replayed}")
-                    self.assertNotIn("not run", replayed.err)
-
     def test_c(self):
-        self.check("writes.c", C_PROGRAM, C_WRITES, "struct all", 'puts("");')
+        each_region.check(self, "writes.c", C_PROGRAM, C_WRITES, "struct all", 'puts("");')
 
     def test_cxx(self):
-        self.check("writes.cc", CXX_PROGRAM, CXX_WRITES, "All", 'std::cout << "\\n";')
+        each_region.check(self, "writes.cc", CXX_PROGRAM, CXX_WRITES, "All", 'std::cout << "\\n";')
 
 
 if __name__ == "__main__":

@@ -73,6 +73,13 @@ setbuffer(own_stream(), (char *)&n, 4)
 fmemopen(&n, 4, "w")
 open_memstream((char **)&line, &size)
 getline((char **)&filled, &size, own_stream())
+initstate(1, (char *)filled, 8)
+setstate((char *)&n)
+readdir((DIR *)filled)
+closedir((DIR *)filled)
+aio_read(&asynchronous)
+lio_listio(LIO_WAIT, 0, 0, 0)
+makecontext(on_stack((char *)&n), at_end, 0)
 brk(0)
 sbrk(4096)
 syscall(SYS_exit_group, 4)
@@ -85,6 +92,8 @@ error(1, 0, "a message")
 
 PROGRAM = r"""#define _GNU_SOURCE
 #include <rdb/rdb.h>
+#include <aio.h>
+#include <dirent.h>
 #include <err.h>
 #include <error.h>
 #include <fcntl.h>
@@ -102,6 +111,7 @@ PROGRAM = r"""#define _GNU_SOURCE
 #include <sys/time.h>
 #include <threads.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 int n;
 char *line, *filled = "line";
@@ -114,6 +124,9 @@ static sigset_t signals;
 static struct itimerval interval;
 static struct rlimit limit;
 static timer_t timer;
+static struct aiocb asynchronous;
+static ucontext_t context;
+static ucontext_t *on_stack(char *stack) { context.uc_stack.ss_sp = stack; return &context; }
 static void *work(void *p) { return p; }
 static void at_end(void) {}
 static void on_end(int status, void *p) { (void)status, (void)p; }
