@@ -32,14 +32,14 @@ asm(R"(
     .type rdb_always_watched_stub, @function
 rdb_always_watched_stub:
     mov $1, %r10d
-    jmp rdb_nested_stub_of_kind
+    jmp .Lnested_stub_of_kind
     .size rdb_always_watched_stub, .-rdb_always_watched_stub
     .globl rdb_nested_stub
     .type rdb_nested_stub, @function
 rdb_nested_stub:
     .cfi_startproc
     xor %r10d, %r10d
-rdb_nested_stub_of_kind:
+.Lnested_stub_of_kind:
     push %rbp
     .cfi_def_cfa_offset 16
     .cfi_offset %rbp, -16
@@ -366,13 +366,15 @@ void NestedCalls::call_out() {
   errno = take_errno(0);
   if (guard_.reports()) guard_.protect();
   std::string thrown;
+  Whereabouts place;
   try {
     call_watched(frame, function);
   } catch (...) {
     thrown = describe_exception("an exception left a callback of debug code");
+    place = place_of_throw();
   }
   // The program's frames around it cannot be unwound.
-  if (!thrown.empty()) give_up(thrown);
+  if (!thrown.empty()) give_up_from(place, thrown);
   const int new_errno = errno;
   guard_.unprotect();
   give_errno(new_errno);

@@ -15,7 +15,6 @@
 #include <filesystem>
 #include <set>
 #include <stdio_ext.h>
-#include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <vector>
@@ -25,7 +24,7 @@ namespace {
 
 Departure g_departure = {};
 std::vector<std::span<const uint8_t>> g_modules;
-std::byte g_stack[256 * 1024];
+StackRoom g_stack;
 
 [[noreturn]] void refuse(const char* what) {
   give_up_at(nullptr, "debug code must not call {}", what);
@@ -66,31 +65,6 @@ uint64_t guest_stream(size_t index) {
   return index == 0 ? g_guest_output : g_guest_error;
 }
 
-Whereabouts whereabouts(void* context) {
-  Whereabouts result;
-  const greg_t* gregs = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  static constexpr int kGreg[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                                    REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-  for (int i = 0; i < 16; ++i)
-    result.registers.gpr[i] = static_cast<uint64_t>(gregs[kGreg[i]]);
-  result.registers.rip = static_cast<uint64_t>(gregs[REG_RIP]);
-  uint64_t begin = result.registers.gpr[engine::RSP];
-  // The stack grows down from the region's caller, whose frame holds the escape.
-  auto end = reinterpret_cast<uint64_t>(running.escape);
-  // After an overflow the innermost pages are not there.
-  for (int tries = 0; tries < 32 && begin < end; ++tries) {
-    size_t size = std::min<uint64_t>(end - begin, sizeof g_stack);
-    iovec to{g_stack, size}, from{reinterpret_cast<void*>(begin), size};
-    if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) == static_cast<ssize_t>(size)) {
-      result.stack_begin = begin;
-      result.stack = {g_stack, size};
-      break;
-    }
-    begin = (begin | 4095) + 1;
-  }
-  return result;
-}
-
 const rdb_module_host* module_host() {
   static const rdb_module_host host = [] {
     rdb_module_host table = {};
@@ -127,22 +101,27 @@ void Departure::set_reason(std::string_view text) {
 }
 
 void give_up(std::string_view reason, void* context) {
+  if (can_escape() && running.quick != nullptr && context != nullptr)
+    running.quick->leave_quick_hook(context);
+  ucontext_t here;
+  if (context == nullptr) {
+    getcontext(&here);
+    context = &here;
+  }
+  give_up_from(whereabouts(context, g_stack), reason);
+}
+
+void give_up_from(const Whereabouts& place, std::string_view reason) {
   if (running.escape == nullptr) {
     // A constructor of the module: there is no region to go back to.
     fmt::print(stderr, "rdb: {} (outside of any region)\n", reason);
     std::fflush(nullptr);
     _exit(kExitFailure);
   }
-  if (running.quick != nullptr && context != nullptr) running.quick->leave_quick_hook(context);
   if (__fpending(stdout) != 0) fflush_unlocked(stdout);
   running.escape->taken = true;
   g_departure.set_reason(reason);
-  ucontext_t here;
-  if (context == nullptr) {
-    getcontext(&here);
-    context = &here;
-  }
-  g_departure.place = whereabouts(context);
+  g_departure.place = place;
   __builtin_longjmp(running.escape->place, 1);
 }
 

@@ -3,6 +3,7 @@
 // is left by a jump back to where it was called from; its own clean-up does not run.
 #pragma once
 
+#include "rdbtool/debug/whereabouts.h"
 #include "rdbtool/engine/engine.h"
 
 #include <cstdint>
@@ -24,16 +25,6 @@ namespace rdb::debug {
 
 // What a debug module is told about its host.
 const rdb_module_host* module_host();
-
-// Where debug code was, with a copy of its stack from `stack_begin` on: the stack itself is used again by
-// the time somebody looks.
-struct Whereabouts {
-  engine::Registers registers;
-  uint64_t stack_begin = 0;
-  std::span<const std::byte> stack;
-};
-// Where a signal handler's context was.
-Whereabouts whereabouts(void* context);
 
 // Where to go when the running debug function is given up. One is made for every run, so it is small; it lies
 // on the stack, between the debug function's frames and rdb's.
@@ -74,6 +65,7 @@ inline bool can_escape() {
 // Leaves the running debug function. Does not return. What it printed so far is written first. Takes nothing
 // from the heap. `context`: a signal handler's, to tell where.
 [[noreturn]] void give_up(std::string_view reason, void* context = nullptr);
+[[noreturn]] void give_up_from(const Whereabouts& place, std::string_view reason);
 
 // The same, with a format.
 template <class... Arguments>

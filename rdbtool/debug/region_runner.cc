@@ -82,14 +82,20 @@ std::vector<replay::BacktraceFrame> backtrace_of(const Whereabouts& place) {
     std::memcpy(word, place.stack.data() + offset, 8);
     return true;
   };
-  std::vector<replay::BacktraceFrame> frames = replay::host_backtrace(place.registers, read, 32);
-  auto is_ours = [](const replay::BacktraceFrame& frame) {
-    return frame.function.find("rdb::debug::") != std::string::npos; // a template's begins with its type
+  constexpr size_t kMost = 32;
+  std::vector<replay::BacktraceFrame> frames = replay::host_backtrace(place.registers, read, 2 * kMost);
+  auto is_caller = [](const replay::BacktraceFrame& frame) {
+    return frame.function.find("rdb::debug::RegionRunner::") != std::string::npos;
   };
-  while (frames.size() > 1 && is_ours(frames.front()))
-    frames.erase(frames.begin());
-  for (size_t i = 1; i < frames.size(); ++i)
-    if (is_ours(frames[i])) frames.resize(i);
+  // Between calls of the libraries, of the program, and back from there.
+  auto is_ours = [](const replay::BacktraceFrame& frame) {
+    return frame.function.find("rdb::debug::") != std::string::npos || // a template's begins with its type
+           frame.function.starts_with("_Unwind_") || frame.function == "rdb_call_host" ||
+           frame.function == "rdb_nested_stub" || frame.function == "rdb_nested_call";
+  };
+  frames.erase(std::find_if(frames.begin(), frames.end(), is_caller), frames.end());
+  std::erase_if(frames, is_ours);
+  if (frames.size() > kMost) frames.resize(kMost);
   return frames;
 }
 
@@ -229,7 +235,7 @@ bool RegionRunner::call(Code code, void* argument, int error) {
       code(argument);
     } catch (...) {
       escape.taken = true;
-      departure().place = {};
+      departure().place = place_of_throw();
       departure().set_reason(describe_exception("an exception left debug code"));
     }
   } else {

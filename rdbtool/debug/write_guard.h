@@ -53,7 +53,7 @@ public:
   void note(uint64_t address, void* context) {
     if (!reports()) return;
     ++noted_;
-    if (!stray_) stray_ = Stray{address, whereabouts(context)};
+    if (!stray_) stray_ = Stray{address, whereabouts(context, stray_stack_)};
   }
   size_t noted() const { return noted_; } // one for each page
 
@@ -64,6 +64,7 @@ private:
   Protect how_ = Protect::off;
   bool read_only_ = false;
   std::optional<Stray> stray_;
+  static inline StackRoom stray_stack_;
   size_t noted_ = 0;
   std::vector<uint64_t> open_; // pages
 };
