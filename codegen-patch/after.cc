@@ -164,7 +164,7 @@ void Placement::after_inlining(Module& module) {
 
 void Placement::after_optimisation(Module& module) {
   DIBuilder builder(module, /*AllowUnresolved=*/false);
-  std::set<size_t> left_out;
+  std::set<size_t> left_out = calls_.left_out_at_start(module);
   for (const Function& function : module)
     if (!function.isDeclaration()) left_out.merge(calls_.left_out(function));
   for (size_t region : left_out)

@@ -19,9 +19,25 @@ using namespace llvm;
 
 namespace {
 
+// What is called here, or given to the C++ library to be called in the end.
 const Function* callee_of(const Instruction& instruction) {
   auto* call = dyn_cast<CallBase>(&instruction);
-  return call ? call->getCalledFunction() : nullptr;
+  const Function* callee = call ? call->getCalledFunction() : nullptr;
+  if (callee && (callee->getName() == "__cxa_atexit" || callee->getName() == "__cxa_thread_atexit"))
+    return dyn_cast<Function>(call->getArgOperand(0)->stripPointerCasts());
+  return callee;
+}
+
+// The functions that are called ahead of main.
+std::set<const Function*> constructors_of(const Module& module) {
+  std::set<const Function*> found;
+  const GlobalVariable* list = module.getNamedGlobal("llvm.global_ctors");
+  if (!list || !list->hasInitializer()) return found;
+  for (const Use& entry : list->getInitializer()->operands())
+    if (const auto* function =
+            dyn_cast<Function>(cast<Constant>(entry)->getAggregateElement(1)->stripPointerCasts()))
+      found.insert(function);
+  return found;
 }
 
 using Place = std::tuple<const DISubprogram*, unsigned, const DILocation*>;
@@ -69,6 +85,9 @@ void CallMarks::record(Module& module, const std::map<const Function*, std::set<
           changed |= own.size() != before;
         }
   }
+  for (const Function* function : constructors_of(module))
+    if (auto found = behind.find(function); found != behind.end())
+      constructors_.push_back({function->getName().str(), found->second});
   for (Function& function : module)
     for (Instruction& instruction : instructions(function)) {
       auto found = behind.find(callee_of(instruction));
@@ -81,6 +100,15 @@ void CallMarks::record(Module& module, const std::map<const Function*, std::set<
       instruction.getParent()->insertDbgRecordBefore(new DbgLabelRecord(label, instruction.getDebugLoc()),
                                                      instruction.getIterator());
     }
+}
+
+std::set<size_t> CallMarks::left_out_at_start(const Module& module) const {
+  std::set<size_t> result;
+  std::set<const Function*> constructors = constructors_of(module);
+  for (const Call& call : constructors_)
+    if (!constructors.contains(module.getFunction(call.callee)))
+      result.insert(call.regions.begin(), call.regions.end());
+  return result;
 }
 
 std::set<size_t> CallMarks::left_out(const Function& function) const {

@@ -2,7 +2,8 @@
 // A call of a function that only computes something is left out where nobody needs the result, and made once
 // where it would be made several times. The regions in such a function are not reached then. So each call of
 // a function that leads to regions gets a mark, a debug record in front of it; after optimisation the call,
-// or the code of the function, must be found there.
+// or the code of the function, must be found there. Constructors of global objects that only compute what is
+// known are done by the optimiser itself, and destructors that do nothing are not given to the C++ library.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -27,6 +28,8 @@ public:
 
   // After it: the regions behind calls that are not made in this function as the source says.
   std::set<size_t> left_out(const llvm::Function& function) const;
+  // And those behind calls ahead of main.
+  std::set<size_t> left_out_at_start(const llvm::Module& module) const;
 
 private:
   struct Call {
@@ -34,6 +37,7 @@ private:
     std::set<size_t> regions;
   };
   std::vector<Call> calls_; // by number
+  std::vector<Call> constructors_;
 };
 
 } // namespace rdb::codegen

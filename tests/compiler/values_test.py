@@ -22,7 +22,7 @@ def first_not_in_order(lines, expected):
 
 NAMES = ("basics.c", "objects.cc", "shared.c", "debug_statics.c", "control.c", "paths.c", "stale_statics.c",
          "vla_bits_union.c", "shared_objects.cc", "overwritten.c", "joined.c", "shrunk.c",
-         "left_out.c", "simplified.c", "order.c", "registers.c", "dropped.c", "guarded.cc", "pointed_to.cc", "taken_apart.c", "no_code.c")
+         "left_out.c", "simplified.c", "order.c", "registers.c", "dropped.c", "guarded.cc", "pointed_to.cc", "taken_apart.c", "no_code.c", "started.cc")
 
 
 class Values(CompilerTest):
@@ -71,12 +71,17 @@ class Values(CompilerTest):
 
     def test_a_region_that_misses_hits_says_so(self):
         for level in ("-O1", "-O2", "-O3", "-Os"):
-            self.run_command([RDB_CLANG, level, "-w", os.path.join(PROGRAMS, "dropped.c"), "-o", "prog"])
-            inspected = self.run_command([os.path.join(BUILD, "bin", "rdb"), "inspect", "prog.rdb"]).stdout
-            for function in ("clamp", "clamp_here", "square", "tail", "unswitched", "swept", *(("turns",) if level != "-O1" else ())):
-                found = re.search(rf"dropped\.c:\d+-\d+ in {function}: (\w+)", inspected, re.M)
-                self.assertIn(found and found[1], ("incomplete", "lost"), f"{level} {function}\n{inspected}")
-            self.assertRegex(inspected, r"dropped\.c:\d+-\d+ in with_effect: complete", level)
+            vectorised = ("turns",) if level != "-O1" else ()
+            for name, functions in (("dropped.c", ("clamp", "clamp_here", "square", "tail", "unswitched", "swept", *vectorised)),
+                                    ("started.cc", ("Pair::Pair(int)", "Plain::~Plain()"))):
+                compiler = RDB_CLANGXX if name.endswith(".cc") else RDB_CLANG
+                self.run_command([compiler, level, "-w", os.path.join(PROGRAMS, name), "-o", "prog"])
+                inspected = self.run_command([os.path.join(BUILD, "bin", "rdb"), "inspect", "prog.rdb"]).stdout
+                for function in functions:
+                    found = re.search(rf"{name}:\d+-\d+ in {re.escape(function)}: (\w+)", inspected, re.M)
+                    self.assertIn(found and found[1], ("incomplete", "lost"), f"{level} {function}\n{inspected}")
+                if name == "dropped.c":
+                    self.assertRegex(inspected, r"dropped\.c:\d+-\d+ in with_effect: complete", level)
 
 
 if __name__ == "__main__":
