@@ -353,6 +353,7 @@ void Placement::attach(PassBuilder& builder) {
         before_dropping(const_cast<Function&>(**function), DroppedRecords::Code::kIsReplaced);
       else if (function && !cleans_up(pass))
         lost_marks_.before(const_cast<Function&>(**function), LostMarks::Marks::kWithoutWrite);
+      if (function && pass == "ADCEPass") scopes_.before(const_cast<Function&>(**function));
       if (const Function* around = function_of(unit); around && joins(pass)) astray_.before(*around);
       if (function && joins(pass)) arms_.before(**function);
       if (const Function* around = function_of(unit); around && unrolls(pass)) {
@@ -370,6 +371,7 @@ void Placement::attach(PassBuilder& builder) {
     callbacks->registerAfterPassCallback(
         [=, this](StringRef pass, const Any& unit, const PreservedAnalyses&) {
           const auto* constant = any_cast<const Function*>(&unit);
+          if (constant && pass == "ADCEPass") scopes_.after(const_cast<Function&>(**constant));
           if (const Function* around = function_of(unit);
               around && (may_drop(pass) || pass == "LoopVectorizePass"))
             after_dropping(pass, const_cast<Function&>(*around));

@@ -10,6 +10,7 @@
 #include "codegen-patch/code_order.h"
 #include "codegen-patch/declared_slots.h"
 #include "codegen-patch/dropped_records.h"
+#include "codegen-patch/kept_scopes.h"
 #include "codegen-patch/loop_exits.h"
 #include "codegen-patch/lost_marks.h"
 #include "codegen-patch/snapshots.h"
@@ -131,6 +132,7 @@ private:
   CallMarks calls_;
   LostMarks lost_marks_;
   DroppedRecords labels_;
+  KeptScopes scopes_;
   std::set<size_t> dropped_; // debug functions with a label that is missing on some path
   Snapshots snapshots_;
   Astray astray_;
