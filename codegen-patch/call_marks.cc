@@ -40,6 +40,12 @@ std::set<const Function*> constructors_of(const Module& module) {
   return found;
 }
 
+// Has a call of it no effect but its result, or what it writes to memory that it is given?
+bool may_be_left_out(const Function& function) {
+  MemoryEffects elsewhere = function.getMemoryEffects().getWithoutLoc(IRMemLocation::ArgMem);
+  return elsewhere.onlyReadsMemory() && function.willReturn() && function.doesNotThrow();
+}
+
 using Place = std::tuple<const DISubprogram*, unsigned, const DILocation*>;
 
 Place place_of(const DILocation& at) {
@@ -124,8 +130,7 @@ std::set<size_t> CallMarks::left_out(const Function& function) const {
         if (!number) continue;
         const Call& call = calls_[*number];
         const Function* callee = function.getParent()->getFunction(call.callee);
-        if (callee && !(callee->onlyReadsMemory() && callee->willReturn() && callee->doesNotThrow()))
-          continue; // its calls stay
+        if (callee && !may_be_left_out(*callee)) continue;
         Place place(cast<DISubprogram>(label->getLabel()->getScope()), label->getLabel()->getLine(),
                     record.getDebugLoc().getInlinedAt());
         if (!marked.try_emplace(place, &call).second) result.insert(call.regions.begin(), call.regions.end());

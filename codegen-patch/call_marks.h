@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A call of a function that only computes something is left out where nobody needs the result, and made once
-// where it would be made several times. The regions in such a function are not reached then. So each call of
-// a function that leads to regions gets a mark, a debug record in front of it; after optimisation the call,
-// or the code of the function, must be found there. Constructors of global objects that only compute what is
-// known are done by the optimiser itself, and destructors that do nothing are not given to the C++ library.
+// A call of a function that only computes something, or writes it to memory that it is given, is left out
+// where nobody needs the result, and made once where it would be made several times. The regions in such a
+// function are not reached then. So each call of a function that leads to regions gets a mark, a debug record
+// in front of it; after optimisation the call, or the code of the function, must be found there. Constructors
+// of global objects that only compute what is known are done by the optimiser itself, and destructors that do
+// nothing are not given to the C++ library.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"

@@ -54,6 +54,21 @@ __attribute__((noinline)) int squares(int n) {
   return square(n);
 }
 
+// Nobody needs what it writes.
+__attribute__((noinline)) static void fill(struct Count *count, int n) {
+  rdb_begin
+    printf("filling with %d\n", n);
+  rdb_end
+  count->last = n;
+  count->sum = n + 1;
+}
+__attribute__((noinline)) int filled(struct Count *count, int n) {
+  struct Count unused;
+  fill(&unused, n);
+  fill(count, n + 1);
+  return n;
+}
+
 // The call of puts becomes a jump, and does not come back to the region.
 __attribute__((noinline)) void tail(int n) {
   if (n & 1)
@@ -123,6 +138,7 @@ int main(int argc, char **argv) {
     count.last = 100;
     printf("%d\n", with_report(4 + i) + without_report(4 + i) + small(4 + i) + squares(i));
     tail(i);
+    printf("%d\n", filled(&total, i) + total.last);
     printf("%d\n", unswitched(i, argc, &count.last) + sweep(i));
     with_effect(i);
   }
