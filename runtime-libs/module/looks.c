@@ -19,7 +19,8 @@ unsigned long __rdb_look_at_shared(const void* object) {
 
 unsigned long __rdb_look_at_buffer(const void* object) {
   const struct rdb_streambuf* buffer = object;
-  return buffer != 0 && (is_guests(buffer->get[0]) || is_guests(buffer->put[0]) || is_guests(buffer->locale));
+  return buffer != 0 && (is_guests(buffer) || is_guests(buffer->get[0]) || is_guests(buffer->put[0]) ||
+                         is_guests(buffer->locale));
 }
 
 unsigned long __rdb_look_at_ios(const void* object) {

@@ -127,7 +127,7 @@ int(usleep)(useconds_t microseconds) {
 
 // See guest_call.c.
 extern __attribute__((visibility("hidden"))) void* __rdb_guest_target;
-__attribute__((visibility("hidden"))) long __rdb_watched_call(long number, ...);
+__attribute__((visibility("hidden"))) long __rdb_always_watched_call(long number, ...);
 
 // Without their functions, the same calls are the same.
 static const char* refused_call(long number) {
@@ -197,8 +197,8 @@ long(syscall)(long number, ...) {
     a[i] = va_arg(list, long);
   va_end(list);
   REAL(syscall)
-  // The kernel may write to what it is given.
+  // The kernel may write to what it is given, and to what that points to.
   if (__rdb_module_host == 0) return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   __rdb_guest_target = (void*)real;
-  return __rdb_watched_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  return __rdb_always_watched_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

@@ -75,6 +75,9 @@ char*(strtok_r)(char* text, const char* at, char** rest) {
   REAL(strtok_r)
   return real(text, at, rest);
 }
+char* __strtok_r(char* text, const char* at, char** rest) {
+  return (strtok_r)(text, at, rest);
+}
 char*(strtok)(char* text, const char* at) {
   static char* rest;
   return (strtok_r)(text, at, &rest);

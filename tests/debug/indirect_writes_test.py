@@ -12,6 +12,8 @@ import harness
 # One region each; `#` stands for what it prints. A call of the program lets everybody write again.
 C_WRITES = r"""
 struct random_data data = {0}; int one; initstate_r(5, p->room, 64, &data); bump(p); random_r(&data, &one); printf("%d", one > 0); # 1
+char *rest = p->room; strcpy(p->room, "a b"); bump(p); __strtok_r(0, " ", &rest); printf("%s", p->room); # a
+int fd = open("/dev/zero", O_RDONLY); struct iovec to = {p->room + 10000, 100}; p->room[10000] = 1; long n = syscall(SYS_readv, fd, &to, 1); printf("%d", n == 100 ? p->room[10000] == 0 : n == -1 && errno == EFAULT); close(fd); # 1
 by_wide_list(L"ab%n", &p->number); printf("%d", p->number); # 2
 by_list("abc%n", &p->number); printf(" %d", p->number); # abc 3
 FILE *f = fopen("/dev/null", "w"); fwprintf(f, L"%d of %5n", 5, &p->number); fclose(f); printf("%d", p->number); # 5
@@ -24,6 +26,8 @@ regex_t own = p->pattern; printf("%d", regexec(&own, "xaab", 0, 0, 0)); bump(p);
 
 C_PROGRAM = r"""#define _GNU_SOURCE
 #include <rdb/rdb.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <netdb.h>
 #include <regex.h>
@@ -32,6 +36,9 @@ C_PROGRAM = r"""#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 #include <wchar.h>
 struct all {
   int number;
@@ -101,6 +108,8 @@ std::filesystem::directory_iterator own = p->folder; bump(p); ++own; ++own; std:
 std::filesystem::path own = std::move(p->path); own /= "more"; own.replace_extension(".x"); std::cout << own.string(); # /a/rather/long/path/of/names/more.x
 std::pmr::monotonic_buffer_resource small(p->room, 10000); std::pmr::unsynchronized_pool_resource pool(&small); std::pmr::vector<int> v(&pool); for (int i = 0; i < 50; i++) v.push_back(i); std::pmr::string s("a string that is long enough", &small); std::cout << v[49] << s.size(); # 4928
 std::ostringstream os; os.imbue(p->locale); bump(p); os << 1234; std::locale own = os.getloc(); bump(p); { std::locale other = own; } std::cout << os.str(); # 1,234
+std::ostream os(p->out.rdbuf()); os << 12 << "34"; os.seekp(1); os << 'x'; std::cout << p->out.str(); # 1x34
+std::cout << std::stold("2.5") + std::stod("1.25"); # 3.75
 p->out << "e" << std::endl; std::cout << p->out.str().size(); # 2
 std::shared_ptr<int> own = p->shared, other = own; std::weak_ptr<int> weak = own; std::cout << own.use_count(); # 3
 char own[100]; std::ofstream file; file.rdbuf()->pubsetbuf(own, 100); file.open("/dev/null"); file << 5; std::cout << file.good() << std::stoi(p->long_text.substr(0, 0) + "7"); # 17
