@@ -6,8 +6,10 @@
 // that calls back into debug code leaves the engine for it.
 #pragma once
 
+#include "rdbtool/debug/call_frame.h"
 #include "rdbtool/debug/guest_heap.h"
 #include "rdbtool/debug/guest_output.h"
+#include "rdbtool/debug/undo_log.h"
 #include "rdbtool/debug/write_guard.h"
 #include "rdbtool/replay/replayer.h"
 
@@ -18,25 +20,8 @@
 
 namespace rdb::debug {
 
-// The registers of a call as the stub saves them.
-struct CallFrame {
-  uint64_t integer[6];   // rdi rsi rdx rcx r8 r9
-  uint64_t vector_count; // al
-  uint64_t result[2];    // rax rdx
-  bool is_wide;          // there is something in upper halves of the vectors that are to be loaded
-  bool is_always_watched;
-  alignas(32) uint8_t vector[8][32];
-  const uint64_t* stack_arguments;
-  uint64_t stack_size; // of a call out of the guest: how much of it is copied
-};
-
-// Where calls to guest addresses go, with the address in r11; and those that are watched (watched_call.h).
-void* nested_call_stub();
-// The same for calls that are watched whatever they are given.
-void* always_watched_stub();
-// Arguments beyond the registers are somewhere in the caller's part of the stack, of which at most this much
-// is copied.
-inline constexpr uint64_t kMostArguments = 1u << 16;
+// A call has come to nested_call_stub().
+void run_nested_call(CallFrame* frame, uint64_t target);
 
 class NestedCalls {
 public:
@@ -89,9 +74,6 @@ private:
   bool is_callback(const engine::Stop& stop) const;
   void call_out();
   int64_t system_call();
-  void keep(uint64_t address, uint64_t size);
-  bool store(uint64_t address, const void* bytes, size_t size);
-  bool is_own(uint64_t address, uint64_t size) const;
   void give_errno(int value);
   int take_errno(int otherwise) const;
   void guard();
@@ -101,6 +83,7 @@ private:
 
   replay::Replayer& replayer_;
   engine::Translator engine_;
+  UndoLog log_;
   WriteGuard& guard_; // while guest functions run, their memory must be writable
   int watched_ = 0;   // calls in which it must not
   GuestOutput output_;
@@ -110,8 +93,6 @@ private:
   uint64_t errno_place_ = 0; // of the guest's thread; 0: not known
   uint64_t stack_ = 0;
   uint64_t stack_top_ = 0; // where the next nested call begins
-  std::span<engine::StoreLogEntry> log_;
-  std::vector<std::pair<uint64_t, uint64_t>> mapped_; // by nested calls, to be unmapped
   // What a watched call found in memory that was opened for it, if writes are to be told.
   std::vector<std::pair<uint64_t, std::vector<std::byte>>> found_;
 };

@@ -7,79 +7,6 @@
 #include <array>
 #include <dlfcn.h>
 
-extern "C" {
-// Calls a host function with the frame's argument registers; the results go back into it.
-void rdb_call_host(rdb::debug::CallFrame* frame, uint64_t function);
-}
-
-// The frame is made so that exceptions find their way: libraries throw some.
-asm(R"(
-    .text
-    .globl rdb_call_host
-    .type rdb_call_host, @function
-rdb_call_host:
-    .cfi_startproc
-    push %rbp
-    .cfi_def_cfa_offset 16
-    .cfi_offset %rbp, -16
-    mov %rsp, %rbp
-    .cfi_def_cfa_register %rbp
-    push %rbx
-    .cfi_offset %rbx, -24
-    sub $8, %rsp
-    mov %rdi, %rbx
-    mov %rsi, %r11
-    mov 360(%rbx), %rcx
-    sub %rcx, %rsp
-    mov 352(%rbx), %rsi
-    mov %rsp, %rdi
-    rep movsb
-    mov 8(%rbx), %rsi
-    mov 16(%rbx), %rdx
-    mov 24(%rbx), %rcx
-    mov 32(%rbx), %r8
-    mov 40(%rbx), %r9
-    mov 48(%rbx), %rax
-    cmpb $0, 72(%rbx)
-    je 1f
-    vmovups 96(%rbx), %ymm0
-    vmovups 128(%rbx), %ymm1
-    vmovups 160(%rbx), %ymm2
-    vmovups 192(%rbx), %ymm3
-    vmovups 224(%rbx), %ymm4
-    vmovups 256(%rbx), %ymm5
-    vmovups 288(%rbx), %ymm6
-    vmovups 320(%rbx), %ymm7
-    jmp 2f
-1:
-    movups 96(%rbx), %xmm0
-    movups 128(%rbx), %xmm1
-    movups 160(%rbx), %xmm2
-    movups 192(%rbx), %xmm3
-    movups 224(%rbx), %xmm4
-    movups 256(%rbx), %xmm5
-    movups 288(%rbx), %xmm6
-    movups 320(%rbx), %xmm7
-2:  mov 0(%rbx), %rdi
-    call *%r11
-    mov %rax, 56(%rbx)
-    mov %rdx, 64(%rbx)
-    cmpb $0, rdb_has_avx(%rip)
-    je 3f
-    vmovups %ymm0, 96(%rbx)
-    vmovups %ymm1, 128(%rbx)
-    jmp 4f
-3:  movups %xmm0, 96(%rbx)
-    movups %xmm1, 128(%rbx)
-4:  mov -8(%rbp), %rbx
-    mov %rbp, %rsp
-    pop %rbp
-    .cfi_def_cfa %rsp, 8
-    ret
-    .cfi_endproc
-    .size rdb_call_host, .-rdb_call_host
-)");
-
 namespace rdb::debug {
 namespace {
 
@@ -119,14 +46,14 @@ void call_watched(CallFrame& frame, uint64_t function) {
   if (frame.is_always_watched && writes_where_told(function)) frame.is_always_watched = false;
   // The module's own code keeps what it writes.
   if (calls == nullptr || !can_escape() || in_module(function) || !calls->begin_watch(frame)) {
-    rdb_call_host(&frame, function);
+    call_host(frame, function);
     return;
   }
   const uint64_t buffer = frame.integer[1];
   if (keeps_buffer(function) && buffer != 0 && buffer < guest::kHighEnd)
     give_up("debug code must not call setbuf of a stream with memory of the program");
   try {
-    rdb_call_host(&frame, function);
+    call_host(frame, function);
   } catch (...) {
     calls->end_watch();
     throw;
