@@ -364,6 +364,7 @@ void Placement::attach(PassBuilder& builder) {
         value_check_.before(**function,
                             pass == "BDCEPass" ? ValueCheck::Phis::kNeedParts : ValueCheck::Phis::kNeedAll);
       if (!function || !may_remove(pass)) return;
+      if (pass == "InstCombinePass") declared_slots_.before(const_cast<Function&>(**function));
       tags_.before_removal(**function);
       if (cleans_up(pass) && records_ == Records::kVariables)
         snapshots_.before(const_cast<Function&>(**function));
@@ -386,6 +387,7 @@ void Placement::attach(PassBuilder& builder) {
           if (constant && simplifies(pass)) value_check_.after(const_cast<Function&>(**constant));
           if (!constant || !may_remove(pass)) return;
           auto& function = const_cast<Function&>(**constant);
+          if (pass == "InstCombinePass") declared_slots_.after(function);
           if (records_ == Records::kVariables) snapshots_.after(function);
           tags_.after_removal(function, pass == "SROAPass");
         });

@@ -25,7 +25,8 @@ namespace {
 struct Slot {
   const AllocaInst* memory;
   Extent bits;
-  bool is_whole; // the memory holds nothing else
+  bool is_whole;      // the memory holds nothing else
+  bool is_pointed_to; // in the source; who has the address may have gone since
 };
 
 // The variables that are in memory still, by name and copy of their function.
@@ -37,11 +38,15 @@ Declared find_declared(const Function& function) {
     for (const DbgVariableRecord& record : filterDbgVars(instruction.getDbgRecordRange())) {
       if (!record.isDbgDeclare() || record.isKillLocation()) continue;
       auto* slot = dyn_cast<AllocaInst>(getUnderlyingObject(record.getVariableLocationOp(0), 0));
-      // One that holds a single value leaves memory before anything is moved.
-      if (!slot || is_simple_slot(slot)) continue;
+      bool is_pointed_to = record.getVariable()->isArtificial();
+      // One that holds a single value, and is written to by its name, leaves memory before anything is moved.
+      if (!slot || (is_simple_slot(slot) && !is_pointed_to)) continue;
       Piece piece = piece_of(record);
       declared[{record.getVariable()->getName().str(), record.getDebugLoc().getInlinedAt()}].push_back(
-          {slot, {piece.offset, piece.offset + piece.size}, !record.getExpression()->isFragment()});
+          {slot,
+           {piece.offset, piece.offset + piece.size},
+           !record.getExpression()->isFragment(),
+           is_pointed_to});
     }
   return declared;
 }
@@ -58,7 +63,7 @@ bool may_write(const Target& target, const Slot& declared) {
     return home && home->getLine() == target.slot && home->getScope()->getSubprogram() == target.scope &&
            home->getInlinedAt() == target.inlined_at && may_touch(target, declared.bits);
   case Target::Kind::kUnknown:
-    return target.pointer || !home || slot_escapes(slot);
+    return target.pointer || !home || declared.is_pointed_to || slot_escapes(slot);
   }
   return true;
 }
