@@ -308,7 +308,7 @@ void Placement::before_dropping(Function& function, DroppedRecords::Code code) {
     const auto* label = dyn_cast<DbgLabelRecord>(&record);
     return label && region_of_label(label->getLabel()->getName());
   };
-  labels_.before(function, is_label, code);
+  labels_.before(function, is_label, code, DroppedRecords::Turns::kCount);
 }
 
 void Placement::after_dropping(StringRef pass, Function& function) {

@@ -111,18 +111,20 @@ DroppedRecords::Shape DroppedRecords::shape_of(const Function& function,
     shape.ways[block] = ways_from(*block);
     for (const Instruction& instruction : *block)
       for (const DbgRecord& record : instruction.getDbgRecordRange())
-        if (is_wanted(record)) shape.places[key_of(record)].insert(block);
+        if (is_wanted(record) && !shape.places[key_of(record)].insert(block).second)
+          shape.doubled.insert(key_of(record));
   }
   return shape;
 }
 
-void DroppedRecords::before(Function& function, bool (*is_wanted)(const DbgRecord&), Code code) {
+void DroppedRecords::before(Function& function, bool (*is_wanted)(const DbgRecord&), Code code, Turns turns) {
   shape_ = {};
   handles_.clear();
   conditions_.clear();
   ways_to_.clear();
   kept_.clear();
   is_wanted_ = is_wanted;
+  turns_ = turns;
   unsigned number = 0;
   for (Instruction& instruction : instructions(function))
     for (DbgRecord& record : instruction.getDbgRecordRange())
@@ -176,6 +178,14 @@ DroppedRecords::Next DroppedRecords::next(const Shape& shape, const BasicBlock* 
   return next;
 }
 
+bool DroppedRecords::comes_again(const Shape& shape, const Key& key) const {
+  const Blocks& places = shape.places.at(key);
+  auto stays = [this](const BasicBlock* block) { return staying_.contains(block); };
+  return shape.doubled.contains(key) || any_of(places, [&](const BasicBlock* block) {
+           return next(shape, block, places, stays).has_record;
+         });
+}
+
 DroppedRecords::Blocks DroppedRecords::blocks_ahead(const BasicBlock* place) const {
   Blocks found, seen;
   std::vector<const BasicBlock*> work{place};
@@ -222,6 +232,14 @@ DroppedRecords::Blocks DroppedRecords::find_gaps(const Shape& now, const Key& ke
   Blocks gaps;
   // With code that stays unless it is never run, it goes and is copied.
   if (kept_.contains(place) && (!is_there || places_now.contains(place))) return gaps;
+  auto is_known = [this](const BasicBlock* block) {
+    auto condition = conditions_.find(block);
+    return condition != conditions_.end() && isa_and_nonnull<Constant>(condition->second);
+  };
+  // The end of a block that goes is not among those from which it came next.
+  if (turns_ == Turns::kCount && !is_there && found != now.places.end() && !is_known(place) &&
+      comes_again(shape_, key) && !comes_again(now, key))
+    gaps.insert(nullptr);
   // A block that had it may have been cut in two.
   auto stays = [&](const BasicBlock* block) { return staying_.contains(block) && block != place; };
   auto has_gained = [&](const BasicBlock* from) { return from != place && places_now.contains(from); };
@@ -236,10 +254,8 @@ DroppedRecords::Blocks DroppedRecords::find_gaps(const Shape& now, const Key& ke
   };
   for (const BasicBlock* from : blocks_ahead(place)) {
     if ((from && !now.ways.contains(from)) || has_gained(from)) continue;
-    auto condition = conditions_.find(from);
-    bool is_known = condition != conditions_.end() && isa_and_nonnull<Constant>(condition->second);
     Next after = next(now, from, places_now, stays);
-    if ((!after.has_record && !is_known) ||
+    if ((!after.has_record && !is_known(from)) ||
         has_way_past(from, after.without, [](const BasicBlock*) { return true; }))
       gaps.insert(from);
   }

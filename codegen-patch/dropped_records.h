@@ -3,7 +3,8 @@
 // empty to them. A record that goes with code which is never run is no loss; one that was passed on the way
 // through code that stays is. So around such a pass the ways are compared that lead from the blocks which
 // stay to a record: where it came next it must come next still, unless it shows that this way is never gone;
-// and where there was no way past it there must be none.
+// and where there was no way past it there must be none. One that could come again behind itself must do so
+// still, unless that does not matter.
 #pragma once
 
 #include "llvm/IR/ValueHandle.h"
@@ -34,10 +35,12 @@ public:
   static Key key_of(const llvm::DbgRecord& record);
 
   // Around a pass, which may replace code by other code or not. Afterwards: of each record that was dropped
-  // the blocks, null for the function's entry, from which it does not come next any more.
+  // the blocks, null for the function's entry, from which it does not come next any more; null as well for
+  // one that does not come again, if such turns are counted.
   using Blocks = std::set<const llvm::BasicBlock*>;
   enum class Code { kStays, kIsReplaced };
-  void before(llvm::Function& function, bool (*is_wanted)(const llvm::DbgRecord&), Code code);
+  enum class Turns { kCount, kDoNotMatter };
+  void before(llvm::Function& function, bool (*is_wanted)(const llvm::DbgRecord&), Code code, Turns turns);
   std::map<Key, Blocks> after(const llvm::Function& function,
                               const std::function<bool(const Key&)>& is_asked = nullptr);
 
@@ -46,6 +49,7 @@ private:
     const llvm::BasicBlock* entry = nullptr;
     std::map<const llvm::BasicBlock*, Blocks> ways; // of the blocks that can be reached
     std::map<Key, Blocks> places;
+    std::set<Key> doubled; // within a block
   };
   static Shape shape_of(const llvm::Function& function, bool (*is_wanted)(const llvm::DbgRecord&));
   // What comes behind a block, or behind the function's entry (null), up to the record and to the blocks that
@@ -57,6 +61,8 @@ private:
   };
   template <class Ends>
   static Next next(const Shape& shape, const llvm::BasicBlock* from, const Blocks& places, const Ends& ends);
+  // Can the record come again behind itself, with no block between that stays?
+  bool comes_again(const Shape& shape, const Key& key) const;
   // The blocks that stay from which a record was reached, past those that went.
   Blocks blocks_ahead(const llvm::BasicBlock* place) const;
   // From each block that stays, the others to which there was no way but by one that stays, too.
@@ -65,6 +71,7 @@ private:
                    const std::map<const llvm::BasicBlock*, Blocks>& new_ways) const;
 
   bool (*is_wanted_)(const llvm::DbgRecord&) = nullptr;
+  Turns turns_ = Turns::kDoNotMatter;
   Shape shape_;
   std::map<const llvm::BasicBlock*, Blocks> ways_to_;
   std::map<const llvm::BasicBlock*, llvm::WeakVH> handles_;            // null once a block is gone

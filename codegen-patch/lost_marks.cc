@@ -111,7 +111,8 @@ void LostMarks::before(Function& function, Marks marks) {
         {cast<DbgLabelRecord>(mark).getLabel()->getLine(), mark.getDebugLoc().getInlinedAt()});
   };
   dropped_.before(function, is_mark,
-                  marks == Marks::kAll ? DroppedRecords::Code::kStays : DroppedRecords::Code::kIsReplaced);
+                  marks == Marks::kAll ? DroppedRecords::Code::kStays : DroppedRecords::Code::kIsReplaced,
+                  DroppedRecords::Turns::kDoNotMatter);
   for (const Instruction& instruction : instructions(function))
     for (const DbgRecord& record : instruction.getDbgRecordRange())
       if (is_mark(record) && ahead.contains(instruction.getParent()) &&

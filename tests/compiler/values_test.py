@@ -72,7 +72,7 @@ class Values(CompilerTest):
     def test_a_region_that_misses_hits_says_so(self):
         for level in ("-O1", "-O2", "-O3", "-Os"):
             vectorised = ("turns",) if level != "-O1" else ()
-            for name, functions in (("dropped.c", ("clamp", "clamp_here", "square", "fill", "tail", "unswitched", "swept", *vectorised)),
+            for name, functions in (("dropped.c", ("clamp", "clamp_here", "square", "fill", "tail", "again", "unswitched", "swept", *vectorised)),
                                     ("started.cc", ("Pair::Pair(int)", "Plain::~Plain()"))):
                 compiler = RDB_CLANGXX if name.endswith(".cc") else RDB_CLANG
                 self.run_command([compiler, level, "-w", os.path.join(PROGRAMS, name), "-o", "prog"])

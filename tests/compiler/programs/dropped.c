@@ -105,6 +105,19 @@ __attribute__((noinline)) int unswitched(int limit, int stop, int *last) {
   return sum;
 }
 
+// The loop's write and what it asks for are the same in each turn, and come to stand ahead of it; of the rest one turn is kept.
+double low = 1, high = 2;
+__attribute__((noinline)) int again(int n) {
+  int turn = 0;
+once_more:;
+  rdb_begin
+    printf("once more\n");
+  rdb_end
+  total.last = high - (low - low) == n;
+  if (++turn < 2 && 0.5 + (low + high) >= high) goto once_more;
+  return total.sum + n;
+}
+
 // One of its calls is in a loop that does the same in each turn. The region goes ahead of the loop's end first, and with the loop then.
 static int swept(int n) {
   rdb_begin
@@ -138,6 +151,7 @@ int main(int argc, char **argv) {
     count.last = 100;
     printf("%d\n", with_report(4 + i) + without_report(4 + i) + small(4 + i) + squares(i));
     tail(i);
+    printf("%d\n", again(i));
     printf("%d\n", filled(&total, i) + total.last);
     printf("%d\n", unswitched(i, argc, &count.last) + sweep(i));
     with_effect(i);
