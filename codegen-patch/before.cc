@@ -7,6 +7,7 @@
 #include "llvm-passes/extractor/declarations.h"
 #include "llvm-passes/extractor/markers.h"
 
+#include "llvm/Analysis/LazyCallGraph.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/DIBuilder.h"
 #include "llvm/IR/DebugInfo.h"
@@ -393,6 +394,22 @@ void Placement::attach(PassBuilder& builder) {
         });
     callbacks->registerAfterPassInvalidatedCallback([=, this](StringRef pass, const PreservedAnalyses&) {
       if (*running && may_drop(pass)) after_dropping(pass, const_cast<Function&>(**running));
+    });
+  }
+  if (auto* callbacks = builder.getPassInstrumentationCallbacks(); callbacks && optimised_) {
+    callbacks->registerBeforeNonSkippedPassCallback([this](StringRef pass, const Any& unit) {
+      const auto* component = any_cast<const LazyCallGraph::SCC*>(&unit);
+      if (!component || pass != "InlinerPass") return;
+      std::vector<Function*> callers;
+      for (LazyCallGraph::Node& node : const_cast<LazyCallGraph::SCC&>(**component))
+        callers.push_back(&node.getFunction());
+      returned_.before(callers);
+    });
+    callbacks->registerAfterPassCallback([this](StringRef pass, const Any&, const PreservedAnalyses&) {
+      if (pass == "InlinerPass") returned_.after();
+    });
+    callbacks->registerAfterPassInvalidatedCallback([this](StringRef pass, const PreservedAnalyses&) {
+      if (pass == "InlinerPass") returned_.after();
     });
   }
   // Of a loop that is gone nothing is told but the pass.

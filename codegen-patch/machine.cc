@@ -2,6 +2,7 @@
 // The last word: a pass over the finished machine code that turns each label into a symbol of the object and
 // reads off where the arguments are there.
 #include "codegen-patch/debug_names.h"
+#include "codegen-patch/folded_addresses.h"
 #include "codegen-patch/frame_setup.h"
 #include "codegen-patch/pieces.h"
 #include "codegen-patch/placement.h"
@@ -78,7 +79,9 @@ public:
   bool runOnFunction(Function& function) override {
     if (!current_placement) return false;
     current_placement->on_prepared_function(function);
-    if (current_placement->optimised_) drop_partly_selected(function);
+    if (!current_placement->optimised_) return false;
+    name_bases(function);
+    drop_partly_selected(function);
     return false;
   }
 };

@@ -13,6 +13,7 @@
 #include "codegen-patch/kept_scopes.h"
 #include "codegen-patch/loop_exits.h"
 #include "codegen-patch/lost_marks.h"
+#include "codegen-patch/returned_values.h"
 #include "codegen-patch/snapshots.h"
 #include "codegen-patch/spots.h"
 #include "codegen-patch/switch_arms.h"
@@ -138,6 +139,7 @@ private:
   Astray astray_;
   SwitchArms arms_;
   LoopExits loop_exits_;
+  ReturnedValues returned_;
   llvm::Function* unrolled_ = nullptr; // the function of the loop that a pass unrolls
   ValueCheck value_check_;
   std::map<const llvm::Function*, ValueCheck> prepared_; // in code generation

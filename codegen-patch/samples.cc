@@ -10,6 +10,7 @@
 #include "llvm/IR/GetElementPtrTypeIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Operator.h"
 
 #include <vector>
 
@@ -224,14 +225,21 @@ Result run(const DIExpression& expression, const std::vector<APInt>& operands) {
 } // namespace
 
 bool agree(const Sampled& a, const Sampled& b, std::optional<unsigned> bits) {
-  unsigned compared = 0;
+  unsigned compared = 0, possible = 0;
+  bool is_same = true;
   for (size_t i = 0; i < kSamples; ++i) {
     if (!a[i] || !b[i]) continue;
     unsigned width = std::max(bits.value_or(std::max(a[i]->getBitWidth(), b[i]->getBitWidth())), 1U);
-    if (a[i]->zextOrTrunc(width) != b[i]->zextOrTrunc(width)) return false;
+    bool is_possible = !a[i].is_impossible && !b[i].is_impossible;
+    if (a[i]->zextOrTrunc(width) != b[i]->zextOrTrunc(width)) {
+      if (is_possible) return false;
+      is_same = false;
+    }
     ++compared;
+    if (is_possible) ++possible;
   }
-  return compared >= 2;
+  // The first two are too simple to tell by themselves.
+  return is_same ? compared >= 2 : possible >= 4;
 }
 
 bool Samples::is_computed(const Value& value) {
@@ -248,11 +256,38 @@ std::optional<unsigned> Samples::width(const Value& value) const {
   return size.isScalable() ? std::nullopt : std::optional(static_cast<unsigned>(size.getFixedValue()));
 }
 
+// In the last samples any two differ by a multiple of all numbers up to 20: the differences of pointers, and
+// what is computed from them, are such multiples in the program too.
+APInt Samples::random(unsigned width, size_t sample) {
+  constexpr size_t kFirstEven = 5;
+  constexpr uint64_t kMultiple = 232792560;
+  constexpr unsigned kBits = 28; // of that
+  if (sample < 2) return {width, sample, false, true};
+  uint64_t seed = state_ += 0x9e3779b97f4a7c15;
+  if (sample < kFirstEven || width < kBits + 4) return spread(seed, width);
+  APInt factor = spread(seed, std::min(width, 64U) - kBits - 1).zext(width);
+  return factor * APInt(width, kMultiple) + APInt(width, mix(sample) >> (64 - kBits));
+}
+
 Sampled Samples::random(unsigned width) {
   Sampled result;
   for (size_t i = 0; i < kSamples; ++i)
-    result[i] = i < 2 ? APInt(width, i, false, true) : spread(state_ += 0x9e3779b97f4a7c15, width);
+    result[i] = random(width, i);
   return result;
+}
+
+// A division that is said to leave no rest, and leaves one.
+static bool leaves_rest(const Instruction& instruction, const std::vector<APInt>& operands) {
+  const auto* exact = dyn_cast<PossiblyExactOperator>(&instruction);
+  if (!exact || !exact->isExact() || instruction.getType()->isVectorTy()) return false;
+  switch (instruction.getOpcode()) {
+  case Instruction::SDiv:
+    return !operands[1].isZero() && !operands[0].srem(operands[1]).isZero();
+  case Instruction::UDiv:
+    return !operands[1].isZero() && !operands[0].urem(operands[1]).isZero();
+  default: // shifts to the right
+    return operands[0].countr_zero() < operands[1].getLimitedValue(operands[0].getBitWidth());
+  }
 }
 
 const Sampled* Samples::known(const Value& value) const {
@@ -308,14 +343,19 @@ Sampled Samples::compute(const Instruction& instruction, unsigned width) {
     const Sampled* base = find(*element->getPointerOperand());
     if (!base || !element->collectOffset(*layout_, width, variable, constant)) return result;
     for (size_t i = 0; i < kSamples; ++i)
-      if ((*base)[i]) result[i] = *(*base)[i] + constant;
+      if ((*base)[i]) {
+        result[i] = *(*base)[i] + constant;
+        result[i].is_impossible = (*base)[i].is_impossible;
+      }
     for (auto& [index, scale] : variable) {
       const Sampled* sampled = find(*index);
       for (size_t i = 0; i < kSamples; ++i)
-        if (!sampled || !(*sampled)[i])
+        if (!sampled || !(*sampled)[i]) {
           result[i].reset();
-        else if (result[i])
+        } else if (result[i]) {
           *result[i] += (*sampled)[i]->sextOrTrunc(width) * scale;
+          result[i].is_impossible |= (*sampled)[i].is_impossible;
+        }
     }
     return result;
   }
@@ -329,7 +369,11 @@ Sampled Samples::compute(const Instruction& instruction, unsigned width) {
     for (const Sampled* operand : operands)
       if ((*operand)[i]) values.push_back(*(*operand)[i]);
     // Of the two results of a choice only one need be defined.
-    if (values.size() == operands.size()) result[i] = evaluate(instruction, values, width);
+    if (values.size() != operands.size()) continue;
+    result[i] = evaluate(instruction, values, width);
+    result[i].is_impossible =
+        leaves_rest(instruction, values) ||
+        any_of(operands, [i](const Sampled* operand) { return (*operand)[i].is_impossible; });
   }
   return result;
 }
@@ -348,7 +392,10 @@ std::optional<Sampled> Samples::find(const DbgVariableRecord& record) {
     std::vector<APInt> values;
     for (const Sampled* operand : operands)
       if ((*operand)[i]) values.push_back((*operand)[i]->zextOrTrunc(64));
-    if (values.size() == operands.size()) result[i] = run(*record.getExpression(), values);
+    if (values.size() != operands.size()) continue;
+    result[i] = run(*record.getExpression(), values);
+    result[i].is_impossible =
+        any_of(operands, [i](const Sampled* operand) { return (*operand)[i].is_impossible; });
   }
   return result;
 }

@@ -20,8 +20,15 @@ namespace rdb::codegen {
 
 inline constexpr size_t kSamples = 8;
 
-// By sample; none if it cannot be told.
-using Sampled = std::array<std::optional<llvm::APInt>, kSamples>;
+// None if it cannot be told.
+struct Sample : std::optional<llvm::APInt> {
+  using std::optional<llvm::APInt>::optional;
+  using std::optional<llvm::APInt>::operator=;
+  // It comes from a division that is said to leave no rest, and leaves one: passes need not keep such a
+  // value.
+  bool is_impossible = false;
+};
+using Sampled = std::array<Sample, kSamples>;
 
 // Do they agree, in their lowest bits?
 bool agree(const Sampled& a, const Sampled& b, std::optional<unsigned> bits = std::nullopt);
@@ -49,6 +56,7 @@ public:
 private:
   std::optional<unsigned> width(const llvm::Value& value) const;
   Sampled random(unsigned width);
+  llvm::APInt random(unsigned width, size_t sample);
   Sampled address(const llvm::Value& constant, unsigned width);
   Sampled compute(const llvm::Instruction& instruction, unsigned width);
 

@@ -58,6 +58,7 @@ std::optional<Sampled> difference(const Sampled& a, const Sampled& b, unsigned b
   for (size_t i = 0; i < kSamples; ++i) {
     if (!a[i] || !b[i]) return std::nullopt;
     result[i] = a[i]->zextOrTrunc(bits) - b[i]->zextOrTrunc(bits);
+    result[i].is_impossible = a[i].is_impossible || b[i].is_impossible;
   }
   return result;
 }

@@ -200,9 +200,8 @@ private:
     for (uint64_t i = 0; i < parts; ++i) {
       Part p = part(f);
       if (p.offset != covered) f.fail("the parts leave a gap or overlap");
-      if (parts > 1 && (p.cls == Class::kUnavailable || p.cls == Class::kActivation))
-        f.fail("this class must be the only part");
-      if (parts == 1 && p.cls == Class::kUnread) f.fail("this class must not be the only part");
+      if (parts > 1 ? p.cls == Class::kUnavailable || p.cls == Class::kActivation : p.cls == Class::kUnread)
+        f.fail(parts > 1 ? "this class must be the only part" : "this class must not be the only part");
       covered += p.size;
       a.parts.push_back(std::move(p));
     }
@@ -244,10 +243,10 @@ private:
       p.reg = general_register(f);
       p.reg_offset = f.signed_number("offset");
       break;
-    case Class::kUnread:
-      break;
     case Class::kUnavailable:
       p.reason = f.string("reason");
+      break;
+    case Class::kUnread:
       break;
     }
     return p;

@@ -22,7 +22,7 @@ def first_not_in_order(lines, expected):
 
 NAMES = ("basics.c", "objects.cc", "shared.c", "debug_statics.c", "control.c", "paths.c", "stale_statics.c",
          "vla_bits_union.c", "shared_objects.cc", "overwritten.c", "joined.c", "shrunk.c",
-         "left_out.c", "simplified.c", "order.c", "registers.c", "dropped.c", "guarded.cc", "pointed_to.cc", "taken_apart.c", "no_code.c", "started.cc")
+         "left_out.c", "simplified.c", "order.c", "registers.c", "dropped.c", "guarded.cc", "pointed_to.cc", "taken_apart.c", "no_code.c", "started.cc", "exact.cc")
 
 
 class Values(CompilerTest):
@@ -57,6 +57,13 @@ class Values(CompilerTest):
         for level in ("-O1", "-O2", "-O3", "-Os"):
             expected, got = self.outputs("taken_apart.c", [level])
             for line in ("data 5 101 8", "rela 134 24", "begin 4 0", "inside 1 room 9 0", "one 7"):
+                self.assertIn(line, expected)
+                self.assertIn(line, got, level)
+
+    def test_values_that_only_debug_code_looks_at(self):
+        for level in ("-O1", "-O2", "-O3"):
+            expected, got = self.outputs("exact.cc", [level])
+            for line in ("last 40", "price of bread: 3 of 3", "price of milk: 1 of 4", "at 3"):
                 self.assertIn(line, expected)
                 self.assertIn(line, got, level)
 
