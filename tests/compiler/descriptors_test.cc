@@ -21,7 +21,7 @@ Descriptors everything() {
   d.units.push_back({1, "u1f", "dir/a.c", "/src", "clang -O2 \"x y\"\n"});
   d.sources.push_back({1, "dir/a.c", "", {{1, 1}, {4, 9}}});
   d.regions.push_back(
-      {7, 1, 1, 4, 9, Status::kIncomplete, "one of 2 instances lost", "__rdb_fn_u1f_7", "f(int)", 9});
+      {7, 1, 1, 4, 9, Status::kIncomplete, "one of 2 instances lost", "__rdb_fn_u1f_7", "f(int)", 10});
   d.regions.push_back({8, 1, 1, 20, 22, Status::kRefused, "it returns", "", "g", 0});
   d.activations.push_back({3, "count", "int", 4, 4});
   d.entries.push_back({3, Side::kBefore, Address::entry(5)});

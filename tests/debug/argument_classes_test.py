@@ -309,7 +309,8 @@ class ArgumentClasses(harness.TestCase):
         self.assertTrue(set(recorded.out.splitlines()) < set(inline.out.splitlines()))
         return inline.out.splitlines(), recorded.out.splitlines(), replayed
 
-    def check(self, name, text, least):
+    def check(self, name, text, least, shown=()):
+        """`shown`: lines that must be there with optimisation, too."""
         for level in LEVELS:
             with self.subTest(level):
                 expected, program, replayed = self.outputs(name, text, level)
@@ -321,6 +322,8 @@ class ArgumentClasses(harness.TestCase):
                 self.assertEqual(wrong, [], f"\n{replayed}\nexpected among\n" + "\n".join(expected))
                 self.assertEqual([line for line in got if line in program], program)
                 self.assertGreaterEqual(len(got) - len(program), least[level], f"lines of regions\n{replayed}")
+                for line in shown:
+                    self.assertIn(line, got)
                 self.check_reasons(name, replayed.err)
 
     def check_reasons(self, name, messages):
@@ -339,7 +342,8 @@ class ArgumentClasses(harness.TestCase):
         self.check("classes.c", C_CLASSES, {"-O0": 13, "-O2": 5})
 
     def test_cxx(self):
-        self.check("classes.cc", CXX_CLASSES, {"-O0": 13, "-O2": 3})
+        self.check("classes.cc", CXX_CLASSES, {"-O0": 13, "-O2": 5},
+                   ("grow 2 to 4, area 96, x 2", "closure 3 1 2 word", "closure 7 2 2 word", "for bread 3 3", "for milk 1 4"))
 
 
 if __name__ == "__main__":
