@@ -25,9 +25,8 @@ namespace {
 struct Slot {
   const AllocaInst* memory;
   Extent bits;
-  bool is_whole;      // the memory holds nothing else
+  bool is_whole;      // it is all of the variable
   bool is_pointed_to; // in the source; who has the address may have gone since
-  bool is_whole; // it is all of the variable
 };
 
 // The variables that are in memory still, by name and copy of their function.
