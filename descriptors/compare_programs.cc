@@ -59,7 +59,7 @@ FunctionDifference compare_functions(const elf::File& original, const elf::File&
     by_name[function.name] = &function;
   result.total = std::max(before.size(), after.size());
   std::string first_bytes;
-  auto note = [&](const Function& function, std::string text) {
+  auto note = [&](const Function& function, const std::string& text) {
     if (result.first.empty()) result.first = "function " + readable_name(function.name) + text;
     ++result.changed;
     result.names.push_back(readable_name(function.name));

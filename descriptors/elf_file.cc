@@ -19,7 +19,7 @@ T load(std::string_view bytes, uint64_t offset) {
 template <class T>
 std::vector<T> load_table(std::string_view bytes) {
   std::vector<T> table(bytes.size() / sizeof(T));
-  if (!table.empty()) std::memcpy(table.data(), bytes.data(), table.size() * sizeof(T));
+  bytes.copy(reinterpret_cast<char*>(table.data()), table.size() * sizeof(T));
   return table;
 }
 

@@ -149,6 +149,7 @@ public:
   std::string run() {
     heading();
     std::vector<const Region*> regions;
+    regions.reserve(d_.regions.size());
     for (const Region& region : d_.regions)
       regions.push_back(&region);
     std::ranges::sort(regions, {}, [&](const Region* region) {

@@ -22,8 +22,7 @@ public:
   template <class T>
   T value() {
     T result;
-    std::string_view from = bytes(sizeof result);
-    std::memcpy(&result, from.data(), sizeof result);
+    bytes(sizeof result).copy(reinterpret_cast<char*>(&result), sizeof result);
     return result;
   }
   std::string string() {
