@@ -343,6 +343,8 @@ void Placement::attach(PassBuilder& builder) {
              pass == "SimpleLoopUnswitchPass" || pass == "TailCallElimPass" ||
              pass == "CallSiteSplittingPass" || pass == "MergeICmpsPass";
     };
+    // These copy code without the records in it.
+    auto copies = [](StringRef pass) { return pass == "LoopVectorizePass" || pass == "LoopRotatePass"; };
     // A loop may be gone afterwards: then only the name of the pass is told.
     auto running = std::make_shared<const Function*>(nullptr);
     callbacks->registerBeforeNonSkippedPassCallback([=, this](StringRef pass, const Any& unit) {
@@ -350,8 +352,8 @@ void Placement::attach(PassBuilder& builder) {
       *running = function_of(unit);
       if (*running && may_drop(pass))
         before_dropping(const_cast<Function&>(**running), DroppedRecords::Code::kStays);
-      else if (function && pass == "LoopVectorizePass")
-        before_dropping(const_cast<Function&>(**function), DroppedRecords::Code::kIsReplaced);
+      else if (*running && copies(pass))
+        before_dropping(const_cast<Function&>(**running), DroppedRecords::Code::kIsReplaced);
       else if (function && !cleans_up(pass))
         lost_marks_.before(const_cast<Function&>(**function), LostMarks::Marks::kWithoutWrite);
       if (function && pass == "ADCEPass") scopes_.before(const_cast<Function&>(**function));
@@ -374,8 +376,7 @@ void Placement::attach(PassBuilder& builder) {
         [=, this](StringRef pass, const Any& unit, const PreservedAnalyses&) {
           const auto* constant = any_cast<const Function*>(&unit);
           if (constant && pass == "ADCEPass") scopes_.after(const_cast<Function&>(**constant));
-          if (const Function* around = function_of(unit);
-              around && (may_drop(pass) || pass == "LoopVectorizePass"))
+          if (const Function* around = function_of(unit); around && (may_drop(pass) || copies(pass)))
             after_dropping(pass, const_cast<Function&>(*around));
           else if (constant && !cleans_up(pass))
             lost_marks_.after(pass, const_cast<Function&>(**constant));
@@ -393,7 +394,8 @@ void Placement::attach(PassBuilder& builder) {
           tags_.after_removal(function, pass == "SROAPass");
         });
     callbacks->registerAfterPassInvalidatedCallback([=, this](StringRef pass, const PreservedAnalyses&) {
-      if (*running && may_drop(pass)) after_dropping(pass, const_cast<Function&>(**running));
+      if (*running && (may_drop(pass) || copies(pass)))
+        after_dropping(pass, const_cast<Function&>(**running));
     });
   }
   if (auto* callbacks = builder.getPassInstrumentationCallbacks(); callbacks && optimised_) {

@@ -36,8 +36,8 @@ FIRST_KEPT = 30_000
 # in a loop. Then a frame that is set up late; regions that are passed by where their loop is left at once, or go with it; values with many ways to
 # what they are computed from; an unrolled loop, switch arms that became one; C++; and variables that others change.
 SOME = (*range(8), 147, 178, 249, 293, 117, 201, FIRST_WIDE + 8, FIRST_WIDE + 10, FIRST_WIDE + 17, *range(FIRST_CXX, FIRST_CXX + 3),
-        *range(FIRST_KEPT, FIRST_KEPT + 3))
-MANY = (*range(260), *range(FIRST_WIDE, FIRST_WIDE + 76), *range(FIRST_CXX, FIRST_CXX + 18), *range(FIRST_KEPT, FIRST_KEPT + 40))
+        *range(FIRST_KEPT, FIRST_KEPT + 3), FIRST_KEPT + 52)
+MANY = (*range(260), *range(FIRST_WIDE, FIRST_WIDE + 76), *range(FIRST_CXX, FIRST_CXX + 18), *range(FIRST_KEPT, FIRST_KEPT + 60))
 
 
 def generate(seed):
