@@ -130,10 +130,11 @@ void TagFlow::find_writes() {
   for (BasicBlock& block : function_)
     for (Instruction& instruction : block) {
       if (!is_memory_write(instruction)) continue;
-      if (const Value* pointer = written_pointer(instruction);
-          pointer && isa<StoreInst>(instruction) && is_simple_slot(pointer))
-        continue;
       auto group = group_of_write(instruction);
+      // Writes to variables that nothing leads to have no marks.
+      if (const Value* pointer = written_pointer(instruction);
+          !group && pointer && isa<StoreInst>(instruction) && is_simple_slot(pointer))
+        continue;
       if (group && pieces_of_.contains(*group)) group = group_in_slot(*group, instruction);
       if (group) {
         own[&instruction] = *group;

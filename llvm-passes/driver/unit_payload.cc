@@ -27,6 +27,8 @@ Outcome outcome_of(const UnitDescription& unit, size_t function) {
   const extractor::DebugFunction& debug = unit.extraction.functions[function];
   if (!debug.refused.empty()) return {Status::kRefused, debug.refused};
   if (!debug.unavailable.empty()) return {Status::kLost, debug.unavailable};
+  if (auto place = unit.files.find_region(debug.region); place && place->region->between_cases)
+    return {Status::kLost, "the labels of the switch around it lead to the same code"};
   size_t placed = 0;
   size_t missing = 0;
   std::string reason;

@@ -138,7 +138,9 @@ void RegionFiles::make_view(RegionFile& file) const {
                                                          note(region, "escape"))
                                            : "");
   };
-  auto mark = [&](const source::Region& region) { return unless_constant + note(region, "mark"); };
+  auto mark = [&](const source::Region& region) {
+    return region.between_cases ? "" : unless_constant + note(region, "mark");
+  };
   file.module = source::module_text(file.text, file.scan, begin, end);
   file.marked = source::label_text(file.text, file.scan, mark);
 }

@@ -25,8 +25,8 @@ bool names_own_header(std::string_view name) {
 class Scanner {
 public:
   Scanner(std::string_view text, const IsOwnHeader& is_own_header)
-      : lines_(lex_lines(text)), declarations_(find_debug_declarations(text)), is_own_header_(is_own_header) {
-  }
+      : text_(text), lines_(lex_lines(text)), declarations_(find_debug_declarations(text)),
+        is_own_header_(is_own_header) {}
 
   Scan run() {
     for (number_ = 1; number_ <= lines_.size(); ++number_) {
@@ -249,11 +249,39 @@ private:
     note_region();
   }
 
+  // The next line of M0 in that direction with code on it, without spaces and comments around that.
+  std::string_view code_beside(unsigned of, int step) const {
+    for (int at = static_cast<int>(of) + step; at >= 1 && at <= static_cast<int>(lines_.size()); at += step) {
+      auto number = static_cast<unsigned>(at);
+      const Line& line = lines_[number - 1];
+      if (scan_.lines.is_removed(number) || (!line.other_code && !line.in_directive)) continue;
+      if (line.in_directive || line.begins_inside || line.ends_inside) return {};
+      std::string_view code = text_.substr(line.begin, line.end - line.begin);
+      code = code.substr(0, std::min(code.find("//"), code.find("/*")));
+      size_t first = code.find_first_not_of(" \t\r");
+      size_t last = code.find_last_not_of(" \t\r");
+      return first == std::string_view::npos ? code : code.substr(first, last - first + 1);
+    }
+    return {};
+  }
+
+  static bool ends_label(std::string_view code) {
+    return code.ends_with(':') && (begins_case(code) || code.find("case ") != std::string_view::npos);
+  }
+
+  static bool begins_case(std::string_view code) {
+    for (std::string_view word : {"case", "default"})
+      if (code.starts_with(word)) return code.find_first_of(" \t:('") == word.size();
+    return false;
+  }
+
   void finish() {
     scan_.lines = LineMap(std::move(removed_));
     // Inner pairs were closed first.
     for (Region& region : scan_.regions) {
       region.stripped_line = scan_.lines.next_stripped(region.end_line + 1);
+      region.between_cases =
+          ends_label(code_beside(region.begin_line, -1)) && begins_case(code_beside(region.end_line, 1));
       for (const Guard& guard : scan_.guards) {
         if (guard.if_line < region.begin_line && region.end_line < guard.endif_line) {
           region.guard = guard;
@@ -265,6 +293,7 @@ private:
     std::ranges::sort(scan_.diagnostics, {}, &Diagnostic::line);
   }
 
+  std::string_view text_;
   std::vector<Line> lines_;
   std::vector<DebugDeclaration> declarations_;
   const IsOwnHeader& is_own_header_;

@@ -34,6 +34,8 @@ struct Region {
   unsigned stripped_line;     // line of M0 that follows the region (one past the last at the end of the file)
   std::optional<Guard> guard; // the innermost pair removed with it
   bool marked = true;         // false: a declaration that is debug code by its name or attribute
+  // Nothing but it stands between two labels of a switch: in M0 they are one place.
+  bool between_cases = false;
 };
 
 // A mistake that the text alone shows. `line` and `column` are of the edited file.

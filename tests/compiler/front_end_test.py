@@ -272,6 +272,17 @@ class FrontEnd(CompilerTest):
         done = self.run_command([RDB_CLANG, "--rdb-debug-source=more.c", "main.c", "-o", "prog"], status=1)
         self.assertIn("more.c:1:32: error: use of undeclared identifier 'missing'", done.stderr)
 
+    def test_a_region_between_two_cases_is_lost_alone(self):
+        self.write("main.c", "#include <rdb/rdb.h>\n#include <stdio.h>\nint work(int x) {\n  int r = x;\n  rdb_begin\n"
+                   "    printf(\"begin %d\\n\", x);\n  rdb_end\n  switch (x) {\n  case 1:\n    rdb_begin\n      printf(\"one\\n\");\n"
+                   "    rdb_end\n  case 2:\n    r += 5;\n    break;\n  case 3:\n    rdb_begin\n      printf(\"three\\n\");\n    rdb_end\n"
+                   "    break;\n  }\n  return r;\n}\nint main(void) {\n  return work(1) + work(3) - 9;\n}\n")
+        done = self.run_command([RDB_CLANG, "-O0", "main.c", "-o", "prog"])
+        self.assertIn("main.c:10:5: warning: this debug region has no place in 'work': the labels of the switch around it lead to "
+                      "the same code", done.stderr)
+        self.assertEqual(done.stderr.count("warning:"), 1, done.stderr)
+        self.assertEqual(self.debug_output(), "begin 1\nbegin 3\nthree\n")
+
     def test_static_functions_that_write(self):
         """Optimised code may not have a static function as it is written; a copy must not write to the program."""
         self.write("static.c", "#include <rdb/rdb.h>\n#include <stdio.h>\nint lookups;\n"

@@ -264,6 +264,23 @@ TEST(Views, LineDirectivesOfTheFileAreRespected) {
 }
 
 // Whatever the bytes: no crash, and every line is kept or removed exactly once.
+TEST(Regions, BetweenCases) {
+  auto is_between = [](const std::string& before, const std::string& behind) {
+    Scan result = scan(before + "\nrdb_begin\n  f();\nrdb_end\n" + behind + "\n");
+    return result.regions.size() == 1 && result.regions[0].between_cases;
+  };
+  EXPECT_TRUE(is_between("switch (x) {\ncase 1:", "case 2:"));
+  EXPECT_TRUE(is_between("switch (x) { case 1: // one", "  // two\n\n  default: g();"));
+  Scan two = scan("case 1:\nrdb_begin\nrdb_end\nrdb_begin\nrdb_end\ncase 2:\n");
+  EXPECT_TRUE(two.regions[0].between_cases && two.regions[1].between_cases);
+  EXPECT_FALSE(is_between("case 1: x = 2;", "case 2:"));
+  EXPECT_FALSE(is_between("case 1:", "break;"));
+  EXPECT_FALSE(is_between("case 1:", "default_value = 3;"));
+  EXPECT_FALSE(is_between("again:", "case 2:"));
+  EXPECT_FALSE(is_between("case 1:\n#if X", "case 2:"));
+  EXPECT_FALSE(is_between("", ""));
+}
+
 TEST(Regions, AnyTextIsTakenApartWhole) {
   const std::string_view pieces[] = {"rdb_begin", "rdb_end", "\n",  "\"",   "'",        "/*",      "*/", "//",
                                      "\\\n",      "R\"(",    ")\"", "#if ", "#endif\n", "#else\n", ";",  "x",
