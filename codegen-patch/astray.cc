@@ -11,6 +11,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/PatternMatch.h"
 
+#include <array>
 #include <vector>
 
 namespace rdb::codegen {
@@ -92,8 +93,47 @@ std::vector<unsigned> Astray::count_on_ways(const BasicBlock& block, const Label
   return counts;
 }
 
+bool Astray::leads_to(const BasicBlock* from, const BasicBlock* to, const BasicBlock* past) const {
+  std::set<const BasicBlock*> seen{past};
+  std::vector<const BasicBlock*> work{from};
+  while (!work.empty()) {
+    const BasicBlock* at = work.back();
+    work.pop_back();
+    auto ways = seen.insert(at).second ? ways_.find(at) : ways_.end();
+    if (ways == ways_.end()) continue;
+    if (ways->second.contains(to)) return true;
+    work.insert(work.end(), ways->second.begin(), ways->second.end());
+  }
+  return false;
+}
+
+template <class Blocks>
+bool Astray::are_apart(const Blocks& blocks, const BasicBlock* past) const {
+  return none_of(blocks, [&](const BasicBlock* one) {
+    return any_of(blocks,
+                  [&](const BasicBlock* other) { return one != other && leads_to(one, other, past); });
+  });
+}
+
+bool Astray::come_from_two_ways(const BasicBlock& block, const LabelCopy& label, const Labels& now) const {
+  std::vector<const BasicBlock*> sources;
+  for (const auto& [place, count] : labels_) {
+    if (place.second != label || place.first == &block || !leads_to(&block, place.first, nullptr)) continue;
+    auto left = now.find(place);
+    if (left == now.end() || left->second < count) sources.push_back(place.first);
+  }
+  for (const BasicBlock* one : sources)
+    for (const BasicBlock* other : sources)
+      if (one < other && are_apart(std::array{one, other}, &block)) return true;
+  return false;
+}
+
 void Astray::after(Function& function) {
   if (labels_.empty()) return;
+  Labels now;
+  for (const BasicBlock& block : function)
+    for (const DbgLabelRecord* label : labels_in(block))
+      ++now[{&block, copy_of(*label)}];
   for (BasicBlock& block : function) {
     const Value* condition = condition_of(block);
     std::map<LabelCopy, unsigned> count;
@@ -109,9 +149,10 @@ void Astray::after(Function& function) {
       unsigned gain = count[key] - before;
       std::vector<unsigned> ways = count_on_ways(block, key);
       bool is_between = is_joined(condition) && !conditions_[key].contains(condition);
-      if (!is_between && all_of(ways, [&](unsigned way) { return way == gain; })) continue;
+      bool is_from_two = ways.empty() && gain > 1 && come_from_two_ways(block, key, now);
+      if (!is_between && !is_from_two && all_of(ways, [&](unsigned way) { return way == gain; })) continue;
       bool is_doubled = before == 0 && !is_between && all_of(ways, [&](unsigned way) { return way == 1; }) &&
-                        gain == ways.size();
+                        gain == ways.size() && are_apart(ways_.at(&block), &block);
       if (is_doubled) {
         if (joined.insert(key).second)
           forget_values(*label, block, gain);

@@ -31,8 +31,17 @@ public:
 private:
   // How often a label stands on each of the ways that led on from the block; none if there is but one.
   std::vector<unsigned> count_on_ways(const llvm::BasicBlock& block, const LabelCopy& label) const;
+  using Labels = std::map<std::pair<const llvm::BasicBlock*, LabelCopy>, unsigned>; // how many in a block
 
-  std::map<std::pair<const llvm::BasicBlock*, LabelCopy>, unsigned> labels_;  // how many in a block
+  // As it was: does the block lead to another, but past a third?
+  bool leads_to(const llvm::BasicBlock* from, const llvm::BasicBlock* to, const llvm::BasicBlock* past) const;
+  // Did none of the blocks lead to another, but past that one?
+  template <class Blocks>
+  bool are_apart(const Blocks& blocks, const llvm::BasicBlock* past) const;
+  // Do copies of a label that have come to the block stand for two ways behind it?
+  bool come_from_two_ways(const llvm::BasicBlock& block, const LabelCopy& label, const Labels& now) const;
+
+  Labels labels_;
   std::map<LabelCopy, std::set<const llvm::Value*>> conditions_;              // at the end of its blocks
   std::map<const llvm::BasicBlock*, std::set<const llvm::BasicBlock*>> ways_; // that lead on from a block
 };

@@ -290,8 +290,8 @@ private:
         }
     auto& before = labels_[&function];
     for (const auto& [name, count] : before)
-      if (now[name] < count)
-        fmt::print(stderr, "rdb: {} leaves {} of {} copies of {} in {}\n", pass.str(), now[name], count, name,
+      if (now[name] != count)
+        fmt::print(stderr, "rdb: {} makes {} of {} copies of {} in {}\n", pass.str(), now[name], count, name,
                    function.getName().str());
     before = std::move(now);
   }

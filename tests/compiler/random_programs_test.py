@@ -34,10 +34,11 @@ FIRST_KEPT = 30_000
 
 # The first three of these: a copy that callers leave out, a sum whose parts wrap around, and a store that code generation moves ahead of a label
 # in a loop. Then a frame that is set up late; regions that are passed by where their loop is left at once, or go with it; values with many ways to
-# what they are computed from; an unrolled loop, switch arms that became one; C++; and variables that others change.
-SOME = (*range(8), 147, 178, 249, 293, 117, 201, FIRST_WIDE + 8, FIRST_WIDE + 10, FIRST_WIDE + 17, *range(FIRST_CXX, FIRST_CXX + 3),
+# what they are computed from; an unrolled loop, switch arms that became one, labels of two ways in one block and of two turns; C++; and variables
+# that others change.
+SOME = (*range(8), 147, 178, 249, 293, 117, 201, *(FIRST_WIDE + seed for seed in (8, 10, 17, 79, 96)), *range(FIRST_CXX, FIRST_CXX + 3),
         *range(FIRST_KEPT, FIRST_KEPT + 3), FIRST_KEPT + 52)
-MANY = (*range(260), *range(FIRST_WIDE, FIRST_WIDE + 76), *range(FIRST_CXX, FIRST_CXX + 18), *range(FIRST_KEPT, FIRST_KEPT + 60))
+MANY = (*range(260), *range(FIRST_WIDE, FIRST_WIDE + 100), *range(FIRST_CXX, FIRST_CXX + 18), *range(FIRST_KEPT, FIRST_KEPT + 60))
 
 
 def generate(seed):
