@@ -153,13 +153,35 @@ bool is_region(StringRef name) {
   return parse_label(name).has_value();
 }
 
+bool is_region_or_astray(StringRef name) {
+  return region_of_label(name).has_value();
+}
+
+// Leaves of the records those that tell of calls: their marks, and one of each copy of a function.
+void keep_calls(Function& function) {
+  std::set<const DILocation*> copies;
+  for (Instruction& instruction : instructions(function)) {
+    instruction.setMetadata(LLVMContext::MD_DIAssignID, nullptr);
+    for (DbgRecord& record : make_early_inc_range(instruction.getDbgRecordRange())) {
+      auto* label = dyn_cast<DbgLabelRecord>(&record);
+      const DILocation* copy = record.getDebugLoc().getInlinedAt();
+      if (!(label && CallMarks::is_mark(label->getLabel()->getName())) &&
+          !(copy && copies.insert(copy).second))
+        record.eraseFromParent();
+    }
+  }
+}
+
 } // namespace
 
 void Placement::after_inlining(Module& module) {
-  for (Function& function : module)
-    if (!function.isDeclaration() && !has_label(function, is_region) &&
-        !has_label(function, CallMarks::is_mark))
+  for (Function& function : module) {
+    if (function.isDeclaration() || has_label(function, is_region_or_astray)) continue;
+    if (has_label(function, CallMarks::is_mark))
+      keep_calls(function);
+    else
       stripDebugInfo(function);
+  }
 }
 
 void Placement::after_optimisation(Module& module) {

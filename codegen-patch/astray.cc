@@ -64,14 +64,15 @@ void Astray::before(const Function& function) {
   labels_.clear();
   conditions_.clear();
   ways_.clear();
-  for (const BasicBlock& block : function) {
-    ways_[&block] = ways_from(block);
+  for (const BasicBlock& block : function)
     for (const DbgLabelRecord* label : labels_in(block)) {
       LabelCopy key = copy_of(*label);
       ++labels_[{&block, key}];
       conditions_[key].insert(condition_of(block));
     }
-  }
+  if (labels_.empty()) return;
+  for (const BasicBlock& block : function)
+    ways_[&block] = ways_from(block);
 }
 
 std::vector<unsigned> Astray::count_on_ways(const BasicBlock& block, const LabelCopy& label) const {

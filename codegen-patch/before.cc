@@ -268,6 +268,25 @@ const Function* function_of(const Any& unit) {
   return nullptr;
 }
 
+// Does it run others, or none?
+bool is_made_of_passes(StringRef pass) {
+  return isSpecialPass(pass, {"PassManager", "Adaptor", "RequireAnalysisPass", "InvalidateAnalysisPass"});
+}
+
+// Can it matter what a pass drops of a loop? There are many loops, and in most of them it cannot.
+bool is_watched(StringRef pass, const Any& unit) {
+  const auto* loop = any_cast<const Loop*>(&unit);
+  if (!loop) return true;
+  auto has_label = [](const BasicBlock* block) { return !labels_in(*block).empty(); };
+  if (pass == "LoopRotatePass") return has_label((*loop)->getHeader()); // of which it makes a copy
+  // One that has effects is deleted only if it is never run.
+  auto is_effect_in = [](const BasicBlock* block) {
+    return any_of(*block, [](const Instruction& instruction) { return has_effect(instruction); });
+  };
+  return any_of((*loop)->blocks(), has_label) ||
+         (pass == "LoopDeletionPass" && none_of((*loop)->blocks(), is_effect_in));
+}
+
 // For those who work on placement: which pass lost a label, or the value of an argument. The environment asks
 // for it.
 class LabelTrace {
@@ -302,25 +321,34 @@ private:
 } // namespace
 
 void Placement::before_dropping(Function& function, DroppedRecords::Code code) {
-  lost_marks_.before(function, code == DroppedRecords::Code::kStays ? LostMarks::Marks::kAll
-                                                                    : LostMarks::Marks::kWithoutWrite);
+  if (code == DroppedRecords::Code::kStays)
+    lost_marks_.before(function, code_version_);
+  else
+    before_leaving(function);
   // One that has gone astray tells of a miss as long as it is there.
   auto is_label = [](const DbgRecord& record) {
     const auto* label = dyn_cast<DbgLabelRecord>(&record);
     return label && region_of_label(label->getLabel()->getName());
   };
-  labels_.before(function, is_label, code, DroppedRecords::Turns::kCount);
+  labels_.before(function, is_label, code, DroppedRecords::Turns::kCount, code_version_);
 }
 
-void Placement::after_dropping(StringRef pass, Function& function) {
-  lost_marks_.after(pass, function);
+void Placement::after_dropping(StringRef pass, Function& function, DroppedRecords::Code code) {
+  if (code == DroppedRecords::Code::kIsReplaced)
+    after_leaving(pass, function);
+  else if (lost_marks_.after(pass, function))
+    ++code_version_;
   for (const auto& [label, gaps] : labels_.after(function)) {
-    StringRef name = cast<DILabel>(std::get<0>(label))->getName();
+    StringRef name = cast<DILabel>(std::get<1>(label))->getName();
     dropped_.insert(*region_of_label(name));
     if (is_traced())
       fmt::print(stderr, "rdb: {} dropped a copy of {} in {}\n", pass.str(), name.str(),
                  function.getName().str());
   }
+}
+
+void Placement::after_leaving(StringRef pass, Function& function) {
+  if (left_marks_.after(pass, function)) ++code_version_;
 }
 
 void Placement::attach(PassBuilder& builder) {
@@ -347,15 +375,18 @@ void Placement::attach(PassBuilder& builder) {
     auto copies = [](StringRef pass) { return pass == "LoopVectorizePass" || pass == "LoopRotatePass"; };
     // A loop may be gone afterwards: then only the name of the pass is told.
     auto running = std::make_shared<const Function*>(nullptr);
+    auto is_dropping = std::make_shared<bool>(false);
+    auto code_after = [=](StringRef pass) {
+      return copies(pass) ? DroppedRecords::Code::kIsReplaced : DroppedRecords::Code::kStays;
+    };
     callbacks->registerBeforeNonSkippedPassCallback([=, this](StringRef pass, const Any& unit) {
       const auto* function = any_cast<const Function*>(&unit);
       *running = function_of(unit);
-      if (*running && may_drop(pass))
-        before_dropping(const_cast<Function&>(**running), DroppedRecords::Code::kStays);
-      else if (*running && copies(pass))
-        before_dropping(const_cast<Function&>(**running), DroppedRecords::Code::kIsReplaced);
-      else if (function && !cleans_up(pass))
-        lost_marks_.before(const_cast<Function&>(**function), LostMarks::Marks::kWithoutWrite);
+      *is_dropping = *running && (may_drop(pass) || copies(pass)) && is_watched(pass, unit);
+      if (*is_dropping)
+        before_dropping(const_cast<Function&>(**running), code_after(pass));
+      else if (function && !cleans_up(pass) && !is_made_of_passes(pass))
+        before_leaving(const_cast<Function&>(**function));
       if (function && pass == "ADCEPass") scopes_.before(const_cast<Function&>(**function));
       if (const Function* around = function_of(unit); around && joins(pass)) astray_.before(*around);
       if (function && joins(pass)) arms_.before(**function);
@@ -373,13 +404,15 @@ void Placement::attach(PassBuilder& builder) {
         snapshots_.before(const_cast<Function&>(**function));
     });
     callbacks->registerAfterPassCallback(
-        [=, this](StringRef pass, const Any& unit, const PreservedAnalyses&) {
+        [=, this](StringRef pass, const Any& unit, const PreservedAnalyses& preserved) {
+          if (!preserved.areAllPreserved()) ++code_version_;
           const auto* constant = any_cast<const Function*>(&unit);
           if (constant && pass == "ADCEPass") scopes_.after(const_cast<Function&>(**constant));
-          if (const Function* around = function_of(unit); around && (may_drop(pass) || copies(pass)))
-            after_dropping(pass, const_cast<Function&>(*around));
-          else if (constant && !cleans_up(pass))
-            lost_marks_.after(pass, const_cast<Function&>(**constant));
+          if (const Function* around = function_of(unit); around && *is_dropping)
+            after_dropping(pass, const_cast<Function&>(*around), code_after(pass));
+          else if (constant && !cleans_up(pass) && !is_made_of_passes(pass))
+            after_leaving(pass, const_cast<Function&>(**constant));
+          *is_dropping = false;
           if (const Function* around = function_of(unit); around && joins(pass))
             astray_.after(const_cast<Function&>(*around));
           if (constant && joins(pass)) arms_.after(const_cast<Function&>(**constant));
@@ -394,8 +427,9 @@ void Placement::attach(PassBuilder& builder) {
           tags_.after_removal(function, pass == "SROAPass");
         });
     callbacks->registerAfterPassInvalidatedCallback([=, this](StringRef pass, const PreservedAnalyses&) {
-      if (*running && (may_drop(pass) || copies(pass)))
-        after_dropping(pass, const_cast<Function&>(**running));
+      ++code_version_;
+      if (*is_dropping) after_dropping(pass, const_cast<Function&>(**running), code_after(pass));
+      *is_dropping = false;
     });
   }
   if (auto* callbacks = builder.getPassInstrumentationCallbacks(); callbacks && optimised_) {

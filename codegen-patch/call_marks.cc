@@ -3,7 +3,7 @@
 #include "codegen-patch/call_marks.h"
 
 #include "codegen-patch/debug_names.h"
-#include "codegen-patch/dropped_records.h"
+#include "codegen-patch/ways.h"
 
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DebugProgramInstruction.h"
@@ -77,19 +77,24 @@ bool CallMarks::is_mark(StringRef name) {
 }
 
 void CallMarks::record(Module& module, const std::map<const Function*, std::set<size_t>>& regions) {
+  std::map<const Function*, std::set<const Function*>> callers;
+  for (const Function& function : module)
+    for (const Instruction& instruction : instructions(function))
+      if (const Function* callee = callee_of(instruction)) callers[callee].insert(&function);
   std::map<const Function*, std::set<size_t>> behind = regions; // also by further calls
-  bool changed = !behind.empty();
-  while (changed) {
-    changed = false;
-    for (const Function& function : module)
-      for (const Instruction& instruction : instructions(function))
-        if (auto found = behind.find(callee_of(instruction)); found != behind.end()) {
-          std::set<size_t> further = found->second;
-          std::set<size_t>& own = behind[&function];
-          size_t before = own.size();
-          own.merge(further);
-          changed |= own.size() != before;
-        }
+  std::vector<const Function*> work;
+  for (const auto& [function, own] : regions)
+    work.push_back(function);
+  while (!work.empty()) {
+    const Function* callee = work.back();
+    work.pop_back();
+    for (const Function* caller : callers[callee]) {
+      std::set<size_t> further = behind[callee];
+      std::set<size_t>& own = behind[caller];
+      size_t before = own.size();
+      own.merge(further);
+      if (own.size() != before) work.push_back(caller);
+    }
   }
   for (const Function* function : constructors_of(module))
     if (auto found = behind.find(function); found != behind.end())

@@ -11,6 +11,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace rdb::codegen {
@@ -18,41 +19,6 @@ namespace rdb::codegen {
 using namespace llvm;
 
 namespace {
-
-bool has_effect(const Instruction& instruction) {
-  auto* intrinsic = dyn_cast<IntrinsicInst>(&instruction);
-  return instruction.mayHaveSideEffects() &&
-         !(intrinsic && (intrinsic->isAssumeLikeIntrinsic() || intrinsic->isLifetimeStartOrEnd()));
-}
-
-const Value* condition_of(const BasicBlock& block) {
-  const Instruction* last = block.getTerminator();
-  if (auto* branch = dyn_cast_or_null<BranchInst>(last))
-    return branch->isConditional() ? branch->getCondition() : nullptr;
-  auto* choice = dyn_cast_or_null<SwitchInst>(last);
-  return choice ? choice->getCondition() : nullptr;
-}
-
-// Nothing can be seen of a block that leads to nowhere: it is never run.
-bool is_never_run(const BasicBlock& block) {
-  return isa_and_nonnull<UnreachableInst>(block.getTerminator()) &&
-         none_of(block, [](const Instruction& instruction) { return has_effect(instruction); });
-}
-
-std::set<const BasicBlock*> ways_from(const BasicBlock& block) {
-  const Instruction* last = block.getTerminator();
-  const auto* known = dyn_cast_or_null<ConstantInt>(condition_of(block));
-  if (auto* branch = dyn_cast_or_null<BranchInst>(last); branch && known)
-    return {branch->getSuccessor(known->isZero() ? 1 : 0)};
-  if (auto* choice = dyn_cast_or_null<SwitchInst>(last); choice && known)
-    return {choice->findCaseValue(known)->getCaseSuccessor()};
-  if (auto* call = dyn_cast_or_null<InvokeInst>(last); call && call->doesNotThrow())
-    return {call->getNormalDest()};
-  std::set<const BasicBlock*> ways;
-  for (const BasicBlock* next : successors(&block))
-    if (!is_never_run(*next)) ways.insert(next);
-  return ways;
-}
 
 // Passes make one instruction of equal ones on several ways, ahead of them or behind them.
 bool has_equal_beside(const Instruction& instruction) {
@@ -83,46 +49,47 @@ bool is_kept(const BasicBlock& block) {
 
 } // namespace
 
-std::set<const BasicBlock*> reachable_blocks(const Function& function) {
-  std::set<const BasicBlock*> reached;
-  std::vector<const BasicBlock*> work{&function.getEntryBlock()};
-  while (!work.empty()) {
-    const BasicBlock* block = work.back();
-    work.pop_back();
-    if (!reached.insert(block).second) continue;
-    for (const BasicBlock* next : ways_from(*block))
-      work.push_back(next);
-  }
-  return reached;
-}
-
 DroppedRecords::Key DroppedRecords::key_of(const DbgRecord& record) {
   const auto* label = dyn_cast<DbgLabelRecord>(&record);
   const MDNode* what =
       label ? static_cast<const MDNode*>(label->getLabel()) : cast<DbgVariableRecord>(record).getVariable();
-  return {what, record.getDebugLoc().getInlinedAt(), record.getDebugLoc().getLine()};
+  return {record.getDebugLoc().getLine(), what, record.getDebugLoc().getInlinedAt()};
 }
 
-DroppedRecords::Shape DroppedRecords::shape_of(const Function& function,
-                                               bool (*is_wanted)(const DbgRecord&)) {
+DroppedRecords::Shape DroppedRecords::shape_of(const Function& function, const Ways::Numbers& numbers) const {
   Shape shape;
-  shape.entry = &function.getEntryBlock();
-  for (const BasicBlock* block : reachable_blocks(function)) {
-    shape.ways[block] = ways_from(*block);
-    for (const Instruction& instruction : *block)
+  shape.ways = Ways(function, numbers);
+  for (Block block = Ways::kOutside + 1; block < shape.ways.end(); ++block) {
+    if (!shape.ways.has(block)) continue;
+    for (const Instruction& instruction : *shape.ways.block(block))
       for (const DbgRecord& record : instruction.getDbgRecordRange())
-        if (is_wanted(record) && !shape.places[key_of(record)].insert(block).second)
-          shape.doubled.insert(key_of(record));
+        if (is_wanted_(record)) shape.records.emplace_back(key_of(record), block);
   }
   return shape;
 }
 
-void DroppedRecords::before(Function& function, bool (*is_wanted)(const DbgRecord&), Code code, Turns turns) {
+DroppedRecords::Blocks DroppedRecords::Shape::places(const Key& key) const {
+  Blocks found;
+  for (auto [next, end] = std::ranges::equal_range(sorted, key, {}, &std::pair<Key, Block>::first);
+       next != end; ++next)
+    found.insert(next->second);
+  return found;
+}
+
+bool DroppedRecords::Shape::has_doubled(const Key& key) const {
+  auto found = std::ranges::equal_range(sorted, key, {}, &std::pair<Key, Block>::first);
+  return std::ranges::adjacent_find(found) != found.end();
+}
+
+void DroppedRecords::before(Function& function, bool (*is_wanted)(const DbgRecord&), Code code, Turns turns,
+                            unsigned version) {
+  if (function_ == &function && version_ == version && code_ == code) return;
+  function_ = &function;
+  version_ = version;
+  code_ = code;
   shape_ = {};
   handles_.clear();
   conditions_.clear();
-  ways_to_.clear();
-  kept_.clear();
   is_wanted_ = is_wanted;
   turns_ = turns;
   unsigned number = 0;
@@ -130,162 +97,168 @@ void DroppedRecords::before(Function& function, bool (*is_wanted)(const DbgRecor
     for (DbgRecord& record : instruction.getDbgRecordRange())
       if (is_wanted(record)) {
         const DILocation* at = record.getDebugLoc();
+        if (at->getLine() == ++number) continue; // as of the pass before
         record.setDebugLoc(
-            DILocation::get(function.getContext(), ++number, 0, at->getScope(), at->getInlinedAt()));
+            DILocation::get(function.getContext(), number, 0, at->getScope(), at->getInlinedAt()));
       }
   if (number == 0) return;
-  shape_ = shape_of(function, is_wanted);
-  for (const auto& [block, ways] : shape_.ways) {
-    handles_[block] = const_cast<BasicBlock*>(block);
-    for (const BasicBlock* next : ways)
-      ways_to_[next].insert(block);
-    if (const Value* condition = condition_of(*block); condition && !isa<Constant>(condition))
-      conditions_[block] = const_cast<Value*>(condition);
+  shape_ = shape_of(function, Ways::Numbers());
+  const Ways& ways = shape_.ways;
+  handles_.reserve(ways.end());
+  conditions_.reserve(ways.end());
+  for (Block block = Ways::kOutside; block < ways.end(); ++block) {
+    handles_.emplace_back(const_cast<BasicBlock*>(ways.block(block)));
+    const Value* condition = block == Ways::kOutside ? nullptr : condition_of(*ways.block(block));
+    bool is_known = !condition || isa<Constant>(condition);
+    conditions_.emplace_back(is_known ? nullptr : const_cast<Value*>(condition));
   }
+  kept_.assign(ways.end(), false);
   if (code == Code::kIsReplaced) return;
-  Blocks asked;
-  for (const auto& [key, places] : shape_.places)
-    for (const BasicBlock* block : places)
-      if (asked.insert(block).second && is_kept(*block)) kept_.insert(block);
+  Block last = Ways::kOutside;
+  for (const auto& [key, block] : shape_.records)
+    if (std::exchange(last, block) != block) kept_[block] = is_kept(*ways.block(block));
 }
 
 template <class Ends>
-DroppedRecords::Next DroppedRecords::next(const Shape& shape, const BasicBlock* from, const Blocks& places,
-                                          const Ends& ends) {
+DroppedRecords::Next DroppedRecords::next(const Shape& shape, Block from, const Blocks& places,
+                                          const Ends& ends) const {
+  walk_.run(shape.ways, from, [&](Block block) { return !places.contains(block) && !ends(block); });
   Next next;
-  Blocks seen;
-  std::vector<const BasicBlock*> work;
-  auto go_on = [&](const BasicBlock* block) {
-    const Blocks& ways = shape.ways.at(block);
-    work.insert(work.end(), ways.begin(), ways.end());
-    if (ways.empty()) next.without.insert(nullptr);
-  };
-  if (from)
-    go_on(from);
-  else
-    work.push_back(shape.entry);
-  while (!work.empty()) {
-    const BasicBlock* block = work.back();
-    work.pop_back();
-    if (!seen.insert(block).second) continue;
-    if (places.contains(block)) {
+  for (Block block : walk_.blocks())
+    if (places.contains(block))
       next.has_record = true;
-      continue;
-    }
-    next.without.insert(block);
-    if (!ends(block)) go_on(block);
-  }
+    else
+      next.without.push_back(block);
   return next;
 }
 
 bool DroppedRecords::comes_again(const Shape& shape, const Key& key) const {
-  const Blocks& places = shape.places.at(key);
-  auto stays = [this](const BasicBlock* block) { return staying_.contains(block); };
-  return shape.doubled.contains(key) || any_of(places, [&](const BasicBlock* block) {
-           return next(shape, block, places, stays).has_record;
-         });
+  Blocks places = shape.places(key);
+  auto ends = [this](Block block) { return stays(block); };
+  return shape.has_doubled(key) ||
+         any_of(places, [&](Block block) { return next(shape, block, places, ends).has_record; });
 }
 
-DroppedRecords::Blocks DroppedRecords::blocks_ahead(const BasicBlock* place) const {
+const std::vector<DroppedRecords::Block>& DroppedRecords::blocks_ahead(Block place) {
+  auto [known, is_new] = ahead_.try_emplace(place);
+  if (!is_new) return known->second;
   Blocks found, seen;
-  std::vector<const BasicBlock*> work{place};
+  std::vector<Block> work{place};
   while (!work.empty()) {
-    const BasicBlock* at = work.back();
+    Block at = work.back();
     work.pop_back();
     if (!seen.insert(at).second) continue;
-    if (at == shape_.entry) found.insert(nullptr);
-    auto ways = ways_to_.find(at);
-    if (ways == ways_to_.end()) continue;
-    for (const BasicBlock* before : ways->second)
-      if (staying_.contains(before))
+    for (Block before : ways_to_[at])
+      if (staying_[before])
         found.insert(before);
       else
         work.push_back(before);
   }
-  return found;
+  known->second.assign(found.begin(), found.end());
+  return known->second;
 }
 
-std::map<const BasicBlock*, DroppedRecords::Blocks> DroppedRecords::find_new_ways(const Shape& now) const {
-  std::map<const BasicBlock*, Blocks> result;
-  auto stays = [this](const BasicBlock* block) { return staying_.contains(block); };
-  auto ask = [&](const BasicBlock* from) {
-    Blocks ways = next(now, from, {}, stays).without;
-    if (from && shape_.ways.at(from) == now.ways.at(from)) return;
-    for (const BasicBlock* old : next(shape_, from, {}, stays).without)
-      ways.erase(old);
-    std::erase_if(ways, [&](const BasicBlock* block) { return block && !stays(block); });
-    if (!ways.empty()) result[from] = std::move(ways);
-  };
-  ask(nullptr);
-  for (const BasicBlock* block : staying_)
-    if (now.ways.contains(block)) ask(block);
+std::map<DroppedRecords::Block, DroppedRecords::NewWays>
+DroppedRecords::find_new_ways(const Shape& now) const {
+  std::map<Block, NewWays> result;
+  auto ends = [this](Block block) { return stays(block); };
+  for (Block from = Ways::kOutside; from < staying_.size(); ++from) {
+    if (!staying_[from] || !now.ways.has(from) || shape_.ways.from(from) == now.ways.from(from)) continue;
+    NewWays ways;
+    for (Block block : next(now, from, {}, ends).without)
+      if (stays(block)) ways.to.insert(block);
+    for (Block old : next(shape_, from, {}, ends).without)
+      ways.to.erase(old);
+    if (ways.to.empty()) continue;
+    // Of all ways there were one is enough: what is not on it was not passed on all of them.
+    walk_.run(shape_.ways, from, [](Block) { return true; });
+    for (Block to : ways.to)
+      if (walk_.came_to(to))
+        for (Block passed = walk_.before(to); passed != from; passed = walk_.before(passed))
+          ways.passed.insert(passed);
+      else
+        ways.passed.insert(walk_.blocks().begin(), walk_.blocks().end());
+    result.emplace(from, std::move(ways));
+  }
   return result;
 }
 
-DroppedRecords::Blocks DroppedRecords::find_gaps(const Shape& now, const Key& key,
-                                                 const std::map<const BasicBlock*, Blocks>& new_ways) const {
-  const Blocks& places = shape_.places.at(key);
-  const BasicBlock* place = *places.begin();
-  auto found = now.places.find(key);
-  const Blocks places_now = found == now.places.end() ? Blocks() : found->second;
-  bool is_there = staying_.contains(place) && now.ways.contains(place);
-  Blocks gaps;
+DroppedRecords::Gaps DroppedRecords::find_gaps(const Shape& now, const Key& key,
+                                               const std::map<Block, NewWays>& new_ways) {
+  const Blocks places = shape_.places(key);
+  const Blocks places_now = now.places(key);
+  Block place = *places.begin();
+  bool is_there = staying_[place] && now.ways.has(place);
+  Gaps gaps;
   // With code that stays unless it is never run, it goes and is copied.
-  if (kept_.contains(place) && (!is_there || places_now.contains(place))) return gaps;
-  auto is_known = [this](const BasicBlock* block) {
-    auto condition = conditions_.find(block);
-    return condition != conditions_.end() && isa_and_nonnull<Constant>(condition->second);
+  if (kept_[place] && (!is_there || places_now.contains(place))) return gaps;
+  auto is_known = [this](Block block) {
+    return isa_and_nonnull<Constant>(static_cast<const Value*>(conditions_[block]));
   };
   // The end of a block that goes is not among those from which it came next.
-  if (turns_ == Turns::kCount && !is_there && found != now.places.end() && !is_known(place) &&
+  if (turns_ == Turns::kCount && !is_there && !places_now.empty() && !is_known(place) &&
       comes_again(shape_, key) && !comes_again(now, key))
     gaps.insert(nullptr);
   // A block that had it may have been cut in two.
-  auto stays = [&](const BasicBlock* block) { return staying_.contains(block) && block != place; };
-  auto has_gained = [&](const BasicBlock* from) { return from != place && places_now.contains(from); };
+  auto stays_whole = [&](Block block) { return stays(block) && block != place; };
+  auto has_gained = [&](Block from) { return from != place && places_now.contains(from); };
   // Is there a way past it to blocks that stay, of those that `is_asked` says, where there was none?
-  auto has_way_past = [&](const BasicBlock* from, const Blocks& after, const auto& is_asked) {
-    Blocks past;
-    for (const BasicBlock* block : after)
-      if ((!block || stays(block)) && is_asked(block)) past.insert(block);
-    if (past.empty() || std::ranges::includes(next(shape_, from, places, stays).without, past)) return false;
-    Blocks before = next(shape_, from, places, [](const BasicBlock*) { return false; }).without;
-    return !std::ranges::includes(before, past);
+  auto has_way_past = [&](Block from, const std::vector<Block>& after, const auto& is_asked) {
+    std::vector<Block> past;
+    for (Block block : after)
+      if (stays_whole(block) && is_asked(block)) past.push_back(block);
+    auto was_passed = [&](Block block) { return !walk_.came_to(block); };
+    if (past.empty()) return false;
+    next(shape_, from, places, stays_whole);
+    if (none_of(past, was_passed)) return false;
+    next(shape_, from, places, [](Block) { return false; });
+    return any_of(past, was_passed);
   };
-  for (const BasicBlock* from : blocks_ahead(place)) {
-    if ((from && !now.ways.contains(from)) || has_gained(from)) continue;
-    Next after = next(now, from, places_now, stays);
+  for (Block from : blocks_ahead(place)) {
+    if (!now.ways.has(from) || has_gained(from)) continue;
+    if (places_now == places && now.ways.from(from) == shape_.ways.from(from)) continue;
+    Next after = next(now, from, places_now, stays_whole);
     if ((!after.has_record && !is_known(from)) ||
-        has_way_past(from, after.without, [](const BasicBlock*) { return true; }))
-      gaps.insert(from);
+        has_way_past(from, after.without, [](Block) { return true; }))
+      gaps.insert(shape_.ways.block(from));
   }
   for (const auto& [from, ways] : new_ways) {
-    if (gaps.contains(from) || has_gained(from)) continue;
-    Next after = next(now, from, places_now, stays);
-    if (has_way_past(from, after.without,
-                     [&ways = ways](const BasicBlock* block) { return ways.contains(block); }))
-      gaps.insert(from);
+    if (!ways.passed.contains(place) || gaps.contains(shape_.ways.block(from)) || has_gained(from)) continue;
+    Next after = next(now, from, places_now, stays_whole);
+    if (has_way_past(from, after.without, [&ways = ways](Block block) { return ways.to.contains(block); }))
+      gaps.insert(shape_.ways.block(from));
   }
   return gaps;
 }
 
-std::map<DroppedRecords::Key, DroppedRecords::Blocks>
+std::map<DroppedRecords::Key, DroppedRecords::Gaps>
 DroppedRecords::after(const Function& function, const std::function<bool(const Key&)>& is_asked) {
-  std::map<Key, Blocks> result;
-  if (shape_.places.empty()) return result;
-  staying_.clear();
-  for (const auto& [block, handle] : handles_)
-    if (handle) staying_.insert(block);
-  Shape now = shape_of(function, is_wanted_);
-  if (now.ways != shape_.ways || now.places != shape_.places) {
-    std::map<const BasicBlock*, Blocks> new_ways = find_new_ways(now);
-    for (const auto& [key, places] : shape_.places)
-      if (!is_asked || is_asked(key))
-        if (Blocks gaps = find_gaps(now, key, new_ways); !gaps.empty()) result[key] = std::move(gaps);
+  std::map<Key, Gaps> result;
+  if (shape_.records.empty()) return result;
+  staying_.assign(shape_.ways.end(), true);
+  Ways::Numbers numbers;
+  for (Block block = Ways::kOutside + 1; block < shape_.ways.end(); ++block)
+    if (handles_[block])
+      numbers[shape_.ways.block(block)] = block;
+    else
+      staying_[block] = false;
+  Shape now = shape_of(function, numbers);
+  if (now.ways == shape_.ways && now.records == shape_.records) return result;
+  for (Shape* shape : {&shape_, &now}) {
+    shape->sorted = shape->records;
+    std::ranges::sort(shape->sorted);
   }
+  ahead_.clear();
+  ways_to_.assign(shape_.ways.end(), {});
+  for (Block block = Ways::kOutside; block < shape_.ways.end(); ++block)
+    for (Block next : shape_.ways.from(block))
+      ways_to_[next].push_back(block);
+  std::map<Block, NewWays> new_ways = find_new_ways(now);
+  for (const auto& [key, block] : shape_.sorted)
+    if (!is_asked || is_asked(key))
+      if (Gaps gaps = find_gaps(now, key, new_ways); !gaps.empty()) result[key] = std::move(gaps);
+  function_ = nullptr;
   shape_ = {};
-  handles_.clear();
-  conditions_.clear();
   return result;
 }
 

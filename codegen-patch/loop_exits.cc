@@ -48,16 +48,19 @@ bool LoopExits::is_same(const Operand& before, const Operand& now) const {
 void LoopExits::before(Function& function) {
   records_.clear();
   phis_.clear();
-  DominatorTree tree(function);
-  LoopInfo loops(tree);
-  if (loops.empty()) return;
-  auto is_inside = [](const Operand& operand) { return !operand.loops.empty(); };
+  std::vector<const DbgVariableRecord*> asked;
   for (const Instruction& instruction : instructions(function))
     for (const DbgVariableRecord& record : filterDbgVars(instruction.getDbgRecordRange()))
       if (!record.isDbgDeclare() && !record.isDbgAssign() && !record.isKillLocation() &&
           is_variable_record(record.getVariable()->getName()))
-        if (auto operands = find_operands(record, loops); any_of(operands, is_inside))
-          records_[&record] = std::move(operands);
+        asked.push_back(&record);
+  if (asked.empty()) return;
+  DominatorTree tree(function);
+  LoopInfo loops(tree);
+  auto is_inside = [](const Operand& operand) { return !operand.loops.empty(); };
+  for (const DbgVariableRecord* record : asked)
+    if (auto operands = find_operands(*record, loops); any_of(operands, is_inside))
+      records_[record] = std::move(operands);
   if (records_.empty()) return;
   for (const Instruction& instruction : instructions(function))
     if (isa<PHINode>(instruction)) phis_.insert(&instruction);

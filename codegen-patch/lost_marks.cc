@@ -6,6 +6,8 @@
 #include "codegen-patch/write_tags.h"
 
 #include "llvm/ADT/APInt.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DataLayout.h"
@@ -13,7 +15,7 @@
 #include "llvm/IR/DebugProgramInstruction.h"
 #include "llvm/IR/InstIterator.h"
 
-#include <set>
+#include <algorithm>
 #include <vector>
 
 namespace rdb::codegen {
@@ -35,29 +37,53 @@ bool is_mark(const DbgRecord& record) {
 }
 
 // The blocks from which a label can be reached, or the mark of a call.
-std::set<const BasicBlock*> blocks_ahead_of_labels(const Function& function) {
-  std::set<const BasicBlock*> found;
+SmallPtrSet<const BasicBlock*, 16> blocks_ahead_of_labels(const Function& function) {
+  SmallPtrSet<const BasicBlock*, 16> found;
   std::vector<const BasicBlock*> work;
-  for (const Instruction& instruction : instructions(function))
-    if (any_of(instruction.getDbgRecordRange(), [](const DbgRecord& record) {
-          return isa<DbgLabelRecord>(record) &&
-                 (parse_label(name_of(record)) || CallMarks::is_mark(name_of(record)));
+  auto add = [&](const BasicBlock* block) {
+    if (found.insert(block).second) work.push_back(block);
+  };
+  for (const BasicBlock& block : function)
+    if (any_of(block, [](const Instruction& instruction) {
+          return any_of(instruction.getDbgRecordRange(), [](const DbgRecord& record) {
+            return isa<DbgLabelRecord>(record) &&
+                   (parse_label(name_of(record)) || CallMarks::is_mark(name_of(record)));
+          });
         }))
-      work.push_back(instruction.getParent());
+      add(&block);
   while (!work.empty()) {
     const BasicBlock* block = work.back();
     work.pop_back();
-    if (!found.insert(block).second) continue;
     for (const BasicBlock* before : predecessors(block))
-      work.push_back(before);
+      add(before);
   }
   return found;
 }
 
+// The writes of a function that marks can stand for.
+class Writes {
+public:
+  void note(const Instruction& instruction) {
+    if (!instruction.mayWriteToMemory()) return;
+    if (const MDNode* id = instruction.getMetadata(LLVMContext::MD_DIAssignID)) written_.insert(id);
+    if (const DILocation* at = instruction.getDebugLoc()) places_.insert({at->getLine(), at->getInlinedAt()});
+  }
+  bool has(const DbgRecord& mark) const {
+    if (const auto* assignment = dyn_cast<DbgVariableRecord>(&mark))
+      return written_.contains(assignment->getAssignID());
+    return places_.contains(
+        {cast<DbgLabelRecord>(mark).getLabel()->getLine(), mark.getDebugLoc().getInlinedAt()});
+  }
+
+private:
+  DenseSet<const Metadata*> written_;
+  DenseSet<std::pair<unsigned, const DILocation*>> places_;
+};
+
 } // namespace
 
 LostMarks::Mark LostMarks::take_down(const DbgRecord& record) {
-  Mark mark{std::get<0>(DroppedRecords::key_of(record)), record.getDebugLoc()};
+  Mark mark{std::get<1>(DroppedRecords::key_of(record)), record.getDebugLoc()};
   if (const auto* assignment = dyn_cast<DbgVariableRecord>(&record)) {
     mark.id = TrackingMDRef(assignment->getAssignID());
     if (!assignment->isKillLocation()) mark.value = assignment->getVariableLocationOp(0);
@@ -93,46 +119,53 @@ DbgRecord* LostMarks::make(const Mark& mark, LLVMContext& context) {
       cast<DIAssignID>(mark.id.get()), address, expression, mark.at.get());
 }
 
-void LostMarks::before(Function& function, Marks marks) {
+void LostMarks::before(Function& function, unsigned version) {
+  if (function_ == &function && version_ == version) return;
+  function_ = &function;
+  version_ = version;
   marks_.clear();
-  std::set<const BasicBlock*> ahead = blocks_ahead_of_labels(function);
+  SmallPtrSet<const BasicBlock*, 16> ahead = blocks_ahead_of_labels(function);
   if (ahead.empty()) return;
-  std::set<const Metadata*> written;
-  std::set<std::pair<unsigned, const DILocation*>> places;
-  for (const Instruction& instruction : instructions(function)) {
-    if (!instruction.mayWriteToMemory()) continue;
-    if (const MDNode* id = instruction.getMetadata(LLVMContext::MD_DIAssignID)) written.insert(id);
-    if (const DILocation* at = instruction.getDebugLoc()) places.emplace(at->getLine(), at->getInlinedAt());
+  Writes writes;
+  std::vector<const DbgRecord*> wanted;
+  for (const BasicBlock& block : function) {
+    bool is_ahead = ahead.contains(&block);
+    for (const Instruction& instruction : block) {
+      if (kind_ == Marks::kWithoutWrite) writes.note(instruction);
+      if (!is_ahead) continue;
+      for (const DbgRecord& record : instruction.getDbgRecordRange())
+        if (is_mark(record)) wanted.push_back(&record);
+    }
   }
-  auto has_write = [&](const DbgRecord& mark) {
-    if (const auto* assignment = dyn_cast<DbgVariableRecord>(&mark))
-      return written.contains(assignment->getAssignID());
-    return places.contains(
-        {cast<DbgLabelRecord>(mark).getLabel()->getLine(), mark.getDebugLoc().getInlinedAt()});
-  };
+  std::erase_if(wanted, [&](const DbgRecord* mark) { return writes.has(*mark); });
+  if (wanted.empty()) return;
   dropped_.before(function, is_mark,
-                  marks == Marks::kAll ? DroppedRecords::Code::kStays : DroppedRecords::Code::kIsReplaced,
-                  DroppedRecords::Turns::kDoNotMatter);
-  for (const Instruction& instruction : instructions(function))
-    for (const DbgRecord& record : instruction.getDbgRecordRange())
-      if (is_mark(record) && ahead.contains(instruction.getParent()) &&
-          (marks == Marks::kAll || !has_write(record)))
-        marks_.emplace(DroppedRecords::key_of(record), take_down(record));
+                  kind_ == Marks::kAll ? DroppedRecords::Code::kStays : DroppedRecords::Code::kIsReplaced,
+                  DroppedRecords::Turns::kDoNotMatter, version);
+  marks_.reserve(wanted.size());
+  for (const DbgRecord* record : wanted)
+    marks_.emplace_back(DroppedRecords::key_of(*record), take_down(*record));
 }
 
-void LostMarks::after(StringRef pass, Function& function) {
-  if (marks_.empty()) return;
-  auto is_asked = [this](const DroppedRecords::Key& key) { return marks_.contains(key); };
-  for (const auto& [key, gaps] : dropped_.after(function, is_asked))
+const LostMarks::Mark* LostMarks::find(const DroppedRecords::Key& key) const {
+  auto found = std::ranges::lower_bound(marks_, key, {}, &std::pair<DroppedRecords::Key, Mark>::first);
+  return found != marks_.end() && found->first == key ? &found->second : nullptr;
+}
+
+bool LostMarks::after(StringRef pass, Function& function) {
+  if (marks_.empty() || function_ != &function) return false;
+  auto is_asked = [this](const DroppedRecords::Key& key) { return find(key) != nullptr; };
+  std::map<DroppedRecords::Key, DroppedRecords::Gaps> dropped = dropped_.after(function, is_asked);
+  for (const auto& [key, gaps] : dropped)
     for (const BasicBlock* gap : gaps) {
       BasicBlock* block = gap ? const_cast<BasicBlock*>(gap) : &function.getEntryBlock();
       BasicBlock::iterator place = gap ? block->getTerminator()->getIterator() : block->getFirstInsertionPt();
-      block->insertDbgRecordBefore(make(marks_.at(key), function.getContext()), place);
+      block->insertDbgRecordBefore(make(*find(key), function.getContext()), place);
       if (is_traced())
         fmt::print(stderr, "rdb: {} dropped a mark in {}, put back into '{}'\n", pass.str(),
                    function.getName().str(), block->getName().str());
     }
-  marks_.clear();
+  return !dropped.empty();
 }
 
 } // namespace rdb::codegen

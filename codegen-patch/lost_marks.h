@@ -11,7 +11,8 @@
 #include "llvm/IR/TrackingMDRef.h"
 #include "llvm/IR/ValueHandle.h"
 
-#include <map>
+#include <utility>
+#include <vector>
 
 namespace llvm {
 class DbgVariableRecord;
@@ -22,11 +23,15 @@ namespace rdb::codegen {
 
 class LostMarks {
 public:
-  // Around a pass over a function, or over a loop of it. kWithoutWrite: it drops no block that is run, but
-  // may make other code of it, and then marks whose write is gone are left behind.
+  // kWithoutWrite: for passes that drop no block that is run, but may make other code of it, and then marks
+  // whose write is gone are left behind.
   enum class Marks { kAll, kWithoutWrite };
-  void before(llvm::Function& function, Marks marks);
-  void after(llvm::StringRef pass, llvm::Function& function);
+  explicit LostMarks(Marks marks) : kind_(marks) {}
+
+  // Around a pass over a function, or over a loop of it. `version`: of the code; see DroppedRecords.
+  // Afterwards: were marks put back?
+  void before(llvm::Function& function, unsigned version);
+  bool after(llvm::StringRef pass, llvm::Function& function);
 
 private:
   // What a mark is made of: a label, or the assignment of a variable.
@@ -44,8 +49,12 @@ private:
   static Mark take_down(const llvm::DbgRecord& record);
   static llvm::DbgRecord* make(const Mark& mark, llvm::LLVMContext& context);
 
+  Marks kind_;
+  const llvm::Function* function_ = nullptr;
+  unsigned version_ = 0;
   DroppedRecords dropped_;
-  std::map<DroppedRecords::Key, Mark> marks_;
+  const Mark* find(const DroppedRecords::Key& key) const;
+  std::vector<std::pair<DroppedRecords::Key, Mark>> marks_; // in the order of their keys
 };
 
 } // namespace rdb::codegen

@@ -107,8 +107,11 @@ private:
   void before_optimisation(llvm::Module& module);
   // Around a pass that may drop labels and marks together with blocks.
   void before_dropping(llvm::Function& function, DroppedRecords::Code code);
-  void after_dropping(llvm::StringRef pass, llvm::Function& function);
-  // Code without a label needs nothing of all this any more: it would only cost time.
+  void after_dropping(llvm::StringRef pass, llvm::Function& function, DroppedRecords::Code code);
+  // Around others that may drop marks.
+  void before_leaving(llvm::Function& function) { left_marks_.before(function, code_version_); }
+  void after_leaving(llvm::StringRef pass, llvm::Function& function);
+  // Code without a label needs none of the records any more but those of calls: they would only cost time.
   static void after_inlining(llvm::Module& module);
   void after_optimisation(llvm::Module& module);
   void on_prepared_function(llvm::Function& function);
@@ -131,8 +134,10 @@ private:
   DeclaredSlots declared_slots_;
   WriteTags tags_;
   CallMarks calls_;
-  LostMarks lost_marks_;
+  LostMarks lost_marks_{LostMarks::Marks::kAll};
+  LostMarks left_marks_{LostMarks::Marks::kWithoutWrite};
   DroppedRecords labels_;
+  unsigned code_version_ = 0; // that passes have made
   KeptScopes scopes_;
   std::set<size_t> dropped_; // debug functions with a label that is missing on some path
   Snapshots snapshots_;

@@ -298,7 +298,13 @@ const Sampled* Samples::known(const Value& value) const {
 void Samples::set(const Value& value, const Sampled& sampled) {
   auto bits = width(value);
   if (bits && all_of(sampled, [&](const auto& sample) { return !sample || sample->getBitWidth() == *bits; }))
-    values_[&value] = sampled;
+    add(value, sampled);
+}
+
+const Sampled* Samples::add(const Value& value, const Sampled& sampled) {
+  auto [known, is_new] = values_.insert_or_assign(&value, sampled);
+  if (is_new) order_.push_back(&value);
+  return &known->second;
 }
 
 const Sampled* Samples::find(const Value& value) {
@@ -320,7 +326,7 @@ const Sampled* Samples::find(const Value& value) {
     result = compute(cast<Instruction>(value), *bits);
   else
     result = random(*bits);
-  return &(values_[&value] = result);
+  return add(value, result);
 }
 
 Sampled Samples::address(const Value& constant, unsigned width) {

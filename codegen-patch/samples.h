@@ -8,6 +8,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <vector>
 
 namespace llvm {
 class DataLayout;
@@ -51,7 +52,9 @@ public:
   // Is it computed from its operands alone?
   static bool is_computed(const llvm::Value& value);
 
-  const std::map<const llvm::Value*, Sampled>& all() const { return values_; }
+  // The values known, in the order in which they came to be: where random ones are made for others in turn,
+  // they must not depend on addresses.
+  const std::vector<const llvm::Value*>& all() const { return order_; }
 
 private:
   std::optional<unsigned> width(const llvm::Value& value) const;
@@ -61,7 +64,10 @@ private:
   Sampled compute(const llvm::Instruction& instruction, unsigned width);
 
   const llvm::DataLayout* layout_;
+  const Sampled* add(const llvm::Value& value, const Sampled& sampled);
+
   std::map<const llvm::Value*, Sampled> values_;
+  std::vector<const llvm::Value*> order_;
   uint64_t state_;
 };
 

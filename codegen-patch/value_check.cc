@@ -117,29 +117,29 @@ void ValueCheck::before(const Function& function, Phis phis) {
                          samples.find(*record),   {}};
   constexpr uint64_t kOtherSeed = 1 << 20;
   Samples leaves(function.getDataLayout(), kOtherSeed);
-  for (const auto& [value, sampled] : samples.all())
-    if (!Samples::is_computed(*value)) leaves.set(*value, sampled);
+  for (const Value* value : samples.all())
+    if (!Samples::is_computed(*value)) leaves.set(*value, *samples.known(*value));
   for (auto& [record, expected] : expected_)
     expected.counter = counter_of(*record, leaves);
   // What comes into a phi may be computed from other phis.
-  std::map<const PHINode*, std::map<const BasicBlock*, Sampled>> incoming;
+  std::map<const PHINode*, Incoming> incoming;
   for (bool grows = true; grows;) {
     grows = false;
     std::vector<const PHINode*> phis_found;
-    for (const auto& [value, sampled] : samples.all())
+    for (const Value* value : samples.all())
       if (auto* phi = dyn_cast<PHINode>(value); phi && !incoming.contains(phi)) phis_found.push_back(phi);
     for (const PHINode* phi : phis_found) {
       grows = true;
       incoming[phi];
       for (unsigned i = 0; i < phi->getNumIncomingValues(); ++i)
         if (const Sampled* sampled = samples.find(*phi->getIncomingValue(i)))
-          incoming[phi][phi->getIncomingBlock(i)] = *sampled;
+          incoming[phi].emplace_back(phi->getIncomingBlock(i), *sampled);
     }
   }
   std::map<const Value*, size_t> numbers;
-  for (const auto& [value, sampled] : samples.all()) {
+  for (const Value* value : samples.all()) {
     numbers[value] = known_.size();
-    Known& known = known_.emplace_back(Known{const_cast<Value*>(value), sampled, false, {}});
+    Known& known = known_.emplace_back(Known{const_cast<Value*>(value), *samples.known(*value), false, {}});
     auto* phi = dyn_cast<PHINode>(value);
     known.is_fixed = (!Samples::is_computed(*value) && !phi) || is_needed(*value);
     if (phi) known.incoming = std::move(incoming[phi]);

@@ -7,11 +7,12 @@
 
 #include "codegen-patch/samples.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/IR/ValueHandle.h"
 
-#include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace llvm {
@@ -35,13 +36,14 @@ public:
   void after(llvm::Function& function);
 
 private:
+  using Incoming = std::vector<std::pair<const llvm::BasicBlock*, Sampled>>;
   // A value that a record depends on. The handle follows it when another one, equal to it, takes its place.
   struct Known {
     llvm::WeakTrackingVH now;
     Sampled sampled;
-    bool is_fixed; // the pass cannot change it: it is not computed, or all of it is needed
-    std::map<const llvm::BasicBlock*, Sampled> incoming; // of a phi
-    bool is_new = false;                                 // another phi took its place
+    bool is_fixed;       // the pass cannot change it: it is not computed, or all of it is needed
+    Incoming incoming;   // of a phi
+    bool is_new = false; // another phi took its place
   };
   // A value that changes by the same with each turn of a loop. The loop may count in another way afterwards:
   // the value is the same if it is so at the loop's begin, and changes by as much.
@@ -76,7 +78,7 @@ private:
 
   Phis phis_ = Phis::kNeedAll;
   std::vector<Known> known_;
-  std::map<const llvm::DbgVariableRecord*, Expected> expected_;
+  llvm::MapVector<const llvm::DbgVariableRecord*, Expected> expected_; // in the order of the records
 };
 
 } // namespace rdb::codegen

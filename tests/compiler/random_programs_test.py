@@ -39,6 +39,7 @@ FIRST_KEPT = 30_000
 SOME = (*range(8), 147, 178, 249, 293, 117, 201, *(FIRST_WIDE + seed for seed in (8, 10, 17, 79, 96)), *range(FIRST_CXX, FIRST_CXX + 3),
         *range(FIRST_KEPT, FIRST_KEPT + 3), FIRST_KEPT + 52)
 MANY = (*range(260), *range(FIRST_WIDE, FIRST_WIDE + 100), *range(FIRST_CXX, FIRST_CXX + 18), *range(FIRST_KEPT, FIRST_KEPT + 60))
+REPEATED = FIRST_WIDE + 4  # several values become one in it
 
 
 def generate(seed):
@@ -127,6 +128,16 @@ class RandomPrograms(CompilerTest):
 
     def test_with_optimisation(self):
         self.check_optimised(MANY if FULL else SOME)
+
+    def test_the_same_each_time(self):
+        """Addresses differ from run to run; what is told of a region must not depend on them."""
+        name, _, rdb_clang = compilers(REPEATED)
+        self.write(name, generate(REPEATED))
+        objects = set()
+        for _ in range(4):
+            self.run_command([*rdb_clang, "-Os", "-c", name, "-o", "out.o"])
+            objects.add(self.read("out.o"))
+        self.assertEqual(len(objects), 1, reproduction(REPEATED))
 
 
 def survey(first, last):
