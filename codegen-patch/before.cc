@@ -268,23 +268,38 @@ const Function* function_of(const Any& unit) {
   return nullptr;
 }
 
+// One that has gone astray tells of a miss as long as it is there.
+bool is_label_of_region(const DbgRecord& record) {
+  const auto* label = dyn_cast<DbgLabelRecord>(&record);
+  return label && region_of_label(label->getLabel()->getName());
+}
+
 // Does it run others, or none?
 bool is_made_of_passes(StringRef pass) {
   return isSpecialPass(pass, {"PassManager", "Adaptor", "RequireAnalysisPass", "InvalidateAnalysisPass"});
 }
 
-// Can it matter what a pass drops of a loop? There are many loops, and in most of them it cannot.
-bool is_watched(StringRef pass, const Any& unit) {
-  const auto* loop = any_cast<const Loop*>(&unit);
-  if (!loop) return true;
-  auto has_label = [](const BasicBlock* block) { return !labels_in(*block).empty(); };
-  if (pass == "LoopRotatePass") return has_label((*loop)->getHeader()); // of which it makes a copy
-  // One that has effects is deleted only if it is never run.
-  auto is_effect_in = [](const BasicBlock* block) {
-    return any_of(*block, [](const Instruction& instruction) { return has_effect(instruction); });
+enum class Watch { kNothing, kMarks, kLabelsAndMarks };
+
+// What can be missed when a pass works on a loop? There are many loops, and in most of them nothing can:
+// marks that stand ahead of their write go with it.
+Watch watch_of_loop(StringRef pass, const Loop& loop) {
+  auto has = [](const BasicBlock& block, auto&& is_wanted) {
+    return any_of(block, [&](const Instruction& instruction) {
+      return any_of(instruction.getDbgRecordRange(), is_wanted);
+    });
   };
-  return any_of((*loop)->blocks(), has_label) ||
-         (pass == "LoopDeletionPass" && none_of((*loop)->blocks(), is_effect_in));
+  auto has_label = [&](const BasicBlock* block) { return has(*block, is_label_of_region); };
+  auto has_mark = [&](const BasicBlock* block) { return has(*block, LostMarks::is_mark); };
+  if (pass == "LoopRotatePass") // of the head it makes a copy
+    return has_label(loop.getHeader())  ? Watch::kLabelsAndMarks
+           : has_mark(loop.getHeader()) ? Watch::kMarks
+                                        : Watch::kNothing;
+  auto has_only_marks = [&](const BasicBlock* block) {
+    return has_mark(block) && none_of(*block, [](const Instruction& one) { return has_effect(one); });
+  };
+  return any_of(loop.blocks(), has_label) || any_of(loop.blocks(), has_only_marks) ? Watch::kLabelsAndMarks
+                                                                                   : Watch::kNothing;
 }
 
 // For those who work on placement: which pass lost a label, or the value of an argument. The environment asks
@@ -325,12 +340,7 @@ void Placement::before_dropping(Function& function, DroppedRecords::Code code) {
     lost_marks_.before(function, code_version_);
   else
     before_leaving(function);
-  // One that has gone astray tells of a miss as long as it is there.
-  auto is_label = [](const DbgRecord& record) {
-    const auto* label = dyn_cast<DbgLabelRecord>(&record);
-    return label && region_of_label(label->getLabel()->getName());
-  };
-  labels_.before(function, is_label, code, DroppedRecords::Turns::kCount, code_version_);
+  labels_.before(function, is_label_of_region, code, DroppedRecords::Turns::kCount, code_version_);
 }
 
 void Placement::after_dropping(StringRef pass, Function& function, DroppedRecords::Code code) {
@@ -375,18 +385,30 @@ void Placement::attach(PassBuilder& builder) {
     auto copies = [](StringRef pass) { return pass == "LoopVectorizePass" || pass == "LoopRotatePass"; };
     // A loop may be gone afterwards: then only the name of the pass is told.
     auto running = std::make_shared<const Function*>(nullptr);
-    auto is_dropping = std::make_shared<bool>(false);
+    auto watch = std::make_shared<Watch>(Watch::kNothing);
     auto code_after = [=](StringRef pass) {
       return copies(pass) ? DroppedRecords::Code::kIsReplaced : DroppedRecords::Code::kStays;
+    };
+    auto compare = [=, this](StringRef pass) {
+      if (*watch == Watch::kLabelsAndMarks)
+        after_dropping(pass, const_cast<Function&>(**running), code_after(pass));
+      else if (*watch == Watch::kMarks)
+        after_leaving(pass, const_cast<Function&>(**running));
+      *watch = Watch::kNothing;
     };
     callbacks->registerBeforeNonSkippedPassCallback([=, this](StringRef pass, const Any& unit) {
       const auto* function = any_cast<const Function*>(&unit);
       *running = function_of(unit);
-      *is_dropping = *running && (may_drop(pass) || copies(pass)) && is_watched(pass, unit);
-      if (*is_dropping)
-        before_dropping(const_cast<Function&>(**running), code_after(pass));
+      const auto* loop = any_cast<const Loop*>(&unit);
+      *watch = Watch::kNothing;
+      if (*running && (may_drop(pass) || copies(pass)))
+        *watch = loop ? watch_of_loop(pass, **loop) : Watch::kLabelsAndMarks;
       else if (function && !cleans_up(pass) && !is_made_of_passes(pass))
-        before_leaving(const_cast<Function&>(**function));
+        *watch = Watch::kMarks;
+      if (*watch == Watch::kLabelsAndMarks)
+        before_dropping(const_cast<Function&>(**running), code_after(pass));
+      else if (*watch == Watch::kMarks)
+        before_leaving(const_cast<Function&>(**running));
       if (function && pass == "ADCEPass") scopes_.before(const_cast<Function&>(**function));
       if (const Function* around = function_of(unit); around && joins(pass)) astray_.before(*around);
       if (function && joins(pass)) arms_.before(**function);
@@ -408,11 +430,7 @@ void Placement::attach(PassBuilder& builder) {
           if (!preserved.areAllPreserved()) ++code_version_;
           const auto* constant = any_cast<const Function*>(&unit);
           if (constant && pass == "ADCEPass") scopes_.after(const_cast<Function&>(**constant));
-          if (const Function* around = function_of(unit); around && *is_dropping)
-            after_dropping(pass, const_cast<Function&>(*around), code_after(pass));
-          else if (constant && !cleans_up(pass) && !is_made_of_passes(pass))
-            after_leaving(pass, const_cast<Function&>(**constant));
-          *is_dropping = false;
+          compare(pass);
           if (const Function* around = function_of(unit); around && joins(pass))
             astray_.after(const_cast<Function&>(*around));
           if (constant && joins(pass)) arms_.after(const_cast<Function&>(**constant));
@@ -428,8 +446,7 @@ void Placement::attach(PassBuilder& builder) {
         });
     callbacks->registerAfterPassInvalidatedCallback([=, this](StringRef pass, const PreservedAnalyses&) {
       ++code_version_;
-      if (*is_dropping) after_dropping(pass, const_cast<Function&>(**running), code_after(pass));
-      *is_dropping = false;
+      compare(pass);
     });
   }
   if (auto* callbacks = builder.getPassInstrumentationCallbacks(); callbacks && optimised_) {

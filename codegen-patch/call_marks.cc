@@ -83,6 +83,7 @@ void CallMarks::record(Module& module, const std::map<const Function*, std::set<
       if (const Function* callee = callee_of(instruction)) callers[callee].insert(&function);
   std::map<const Function*, std::set<size_t>> behind = regions; // also by further calls
   std::vector<const Function*> work;
+  work.reserve(regions.size());
   for (const auto& [function, own] : regions)
     work.push_back(function);
   while (!work.empty()) {

@@ -29,13 +29,6 @@ StringRef name_of(const DbgRecord& record) {
   return label ? label->getLabel()->getName() : cast<DbgVariableRecord>(record).getVariable()->getName();
 }
 
-// The mark of a write to a variable that is not in memory any more says nothing.
-bool is_mark(const DbgRecord& record) {
-  const auto* variable = dyn_cast<DbgVariableRecord>(&record);
-  return CallMarks::is_mark(name_of(record)) ||
-         (WriteTags::is_mark(name_of(record)) && (!variable || variable->isDbgAssign()));
-}
-
 // The blocks from which a label can be reached, or the mark of a call.
 SmallPtrSet<const BasicBlock*, 16> blocks_ahead_of_labels(const Function& function) {
   SmallPtrSet<const BasicBlock*, 16> found;
@@ -81,6 +74,13 @@ private:
 };
 
 } // namespace
+
+// The mark of a write to a variable that is not in memory any more says nothing.
+bool LostMarks::is_mark(const DbgRecord& record) {
+  const auto* variable = dyn_cast<DbgVariableRecord>(&record);
+  return CallMarks::is_mark(name_of(record)) ||
+         (WriteTags::is_mark(name_of(record)) && (!variable || variable->isDbgAssign()));
+}
 
 LostMarks::Mark LostMarks::take_down(const DbgRecord& record) {
   Mark mark{std::get<1>(DroppedRecords::key_of(record)), record.getDebugLoc()};

@@ -15,7 +15,7 @@
 #include <vector>
 
 namespace llvm {
-class DbgVariableRecord;
+class DbgRecord;
 class DIExpression;
 } // namespace llvm
 
@@ -26,6 +26,7 @@ public:
   // kWithoutWrite: for passes that drop no block that is run, but may make other code of it, and then marks
   // whose write is gone are left behind.
   enum class Marks { kAll, kWithoutWrite };
+  static bool is_mark(const llvm::DbgRecord& record);
   explicit LostMarks(Marks marks) : kind_(marks) {}
 
   // Around a pass over a function, or over a loop of it. `version`: of the code; see DroppedRecords.
