@@ -381,6 +381,8 @@ void Placement::attach(PassBuilder& builder) {
              pass == "SimpleLoopUnswitchPass" || pass == "TailCallElimPass" ||
              pass == "CallSiteSplittingPass" || pass == "MergeICmpsPass";
     };
+    // Of these one looks after records itself.
+    auto may_bypass = [=](StringRef pass) { return may_drop(pass) && pass != "JumpThreadingPass"; };
     // These copy code without the records in it.
     auto copies = [](StringRef pass) { return pass == "LoopVectorizePass" || pass == "LoopRotatePass"; };
     // A loop may be gone afterwards: then only the name of the pass is told.
@@ -390,6 +392,9 @@ void Placement::attach(PassBuilder& builder) {
       return copies(pass) ? DroppedRecords::Code::kIsReplaced : DroppedRecords::Code::kStays;
     };
     auto compare = [=, this](StringRef pass) {
+      if (*watch == Watch::kLabelsAndMarks) inverted_.after(pass, const_cast<Function&>(**running));
+      if (*watch == Watch::kLabelsAndMarks && may_bypass(pass))
+        bypassed_.after(pass, const_cast<Function&>(**running));
       if (*watch == Watch::kLabelsAndMarks)
         after_dropping(pass, const_cast<Function&>(**running), code_after(pass));
       else if (*watch == Watch::kMarks)
@@ -405,6 +410,9 @@ void Placement::attach(PassBuilder& builder) {
         *watch = loop ? watch_of_loop(pass, **loop) : Watch::kLabelsAndMarks;
       else if (function && !cleans_up(pass) && !is_made_of_passes(pass))
         *watch = Watch::kMarks;
+      if (*watch == Watch::kLabelsAndMarks) inverted_.before(const_cast<Function&>(**running));
+      if (*watch == Watch::kLabelsAndMarks && may_bypass(pass))
+        bypassed_.before(const_cast<Function&>(**running));
       if (*watch == Watch::kLabelsAndMarks)
         before_dropping(const_cast<Function&>(**running), code_after(pass));
       else if (*watch == Watch::kMarks)

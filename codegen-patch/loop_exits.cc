@@ -2,6 +2,7 @@
 #include "codegen-patch/loop_exits.h"
 
 #include "codegen-patch/debug_names.h"
+#include "codegen-patch/records.h"
 
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -48,12 +49,7 @@ bool LoopExits::is_same(const Operand& before, const Operand& now) const {
 void LoopExits::before(Function& function) {
   records_.clear();
   phis_.clear();
-  std::vector<const DbgVariableRecord*> asked;
-  for (const Instruction& instruction : instructions(function))
-    for (const DbgVariableRecord& record : filterDbgVars(instruction.getDbgRecordRange()))
-      if (!record.isDbgDeclare() && !record.isDbgAssign() && !record.isKillLocation() &&
-          is_variable_record(record.getVariable()->getName()))
-        asked.push_back(&record);
+  std::vector<DbgVariableRecord*> asked = value_records_of(function);
   if (asked.empty()) return;
   DominatorTree tree(function);
   LoopInfo loops(tree);

@@ -6,10 +6,12 @@
 #pragma once
 
 #include "codegen-patch/astray.h"
+#include "codegen-patch/bypassed.h"
 #include "codegen-patch/call_marks.h"
 #include "codegen-patch/code_order.h"
 #include "codegen-patch/declared_slots.h"
 #include "codegen-patch/dropped_records.h"
+#include "codegen-patch/inverted.h"
 #include "codegen-patch/kept_scopes.h"
 #include "codegen-patch/loop_exits.h"
 #include "codegen-patch/lost_marks.h"
@@ -137,6 +139,8 @@ private:
   LostMarks lost_marks_{LostMarks::Marks::kAll};
   LostMarks left_marks_{LostMarks::Marks::kWithoutWrite};
   DroppedRecords labels_;
+  Bypassed bypassed_;
+  Inverted inverted_;
   unsigned code_version_ = 0; // that passes have made
   KeptScopes scopes_;
   std::set<size_t> dropped_; // debug functions with a label that is missing on some path

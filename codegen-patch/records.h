@@ -6,11 +6,20 @@
 #include "llvm-passes/extractor/extraction.h"
 
 #include <string>
+#include <vector>
+
+namespace llvm {
+class DbgVariableRecord;
+class Function;
+} // namespace llvm
 
 namespace rdb::codegen {
 
 // The name of the debug variable that stands for a program variable in its host function.
 std::string variable_record_name(const extractor::Variable& variable);
+
+// The records that say what the value of a variable is from there on, in their order.
+std::vector<llvm::DbgVariableRecord*> value_records_of(const llvm::Function& function);
 
 inline descriptors::Part unavailable(uint64_t size, std::string reason) {
   descriptors::Part part;

@@ -7,11 +7,14 @@
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DebugProgramInstruction.h"
+#include "llvm/IR/Function.h"
 #include "llvm/IR/GetElementPtrTypeIterator.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Operator.h"
 
+#include <set>
 #include <vector>
 
 namespace rdb::codegen {
@@ -238,8 +241,8 @@ bool agree(const Sampled& a, const Sampled& b, std::optional<unsigned> bits) {
     ++compared;
     if (is_possible) ++possible;
   }
-  // The first two are too simple to tell by themselves.
-  return is_same ? compared >= 2 : possible >= 4;
+  constexpr unsigned kEnough = 8;
+  return (is_same ? compared : possible) >= kEnough;
 }
 
 bool Samples::is_computed(const Value& value) {
@@ -256,14 +259,47 @@ std::optional<unsigned> Samples::width(const Value& value) const {
   return size.isScalable() ? std::nullopt : std::optional(static_cast<unsigned>(size.getFixedValue()));
 }
 
+Samples::Samples(const Function& function, uint64_t seed)
+    : layout_(&function.getDataLayout()), state_(seed << 40) {
+  constexpr int64_t kSmall = 8;
+  std::set<int64_t> compared;
+  for (int64_t number = -1; number <= kSmall; ++number)
+    compared.insert(number);
+  auto add = [&](const Value* value) {
+    const auto* constant = dyn_cast<ConstantInt>(value);
+    if (!constant || constant->getValue().getSignificantBits() > 63) return;
+    for (int64_t near : {-1, 0, 1})
+      compared.insert(constant->getSExtValue() + near);
+  };
+  for (const Instruction& instruction : instructions(function))
+    if (isa<ICmpInst>(instruction))
+      add(instruction.getOperand(1));
+    else if (auto* choice = dyn_cast<SwitchInst>(&instruction))
+      for (const auto& arm : choice->cases())
+        add(arm.getCaseValue());
+  compared_ = std::make_shared<const std::vector<int64_t>>(compared.begin(), compared.end());
+}
+
+Samples Samples::on_top_of(const Samples& base) {
+  Samples samples;
+  samples.base_ = &base;
+  samples.layout_ = base.layout_;
+  samples.compared_ = base.compared_;
+  samples.state_ = base.state_;
+  return samples;
+}
+
 // In the last samples any two differ by a multiple of all numbers up to 20: the differences of pointers, and
 // what is computed from them, are such multiples in the program too.
 APInt Samples::random(unsigned width, size_t sample) {
-  constexpr size_t kFirstEven = 5;
+  constexpr size_t kFirstFar = 20;
+  constexpr size_t kFirstEven = 38;
   constexpr uint64_t kMultiple = 232792560;
   constexpr unsigned kBits = 28; // of that
   if (sample < 2) return {width, sample, false, true};
   uint64_t seed = state_ += 0x9e3779b97f4a7c15;
+  if (sample < kFirstFar)
+    return {width, static_cast<uint64_t>((*compared_)[mix(seed) % compared_->size()]), true, true};
   if (sample < kFirstEven || width < kBits + 4) return spread(seed, width);
   APInt factor = spread(seed, std::min(width, 64U) - kBits - 1).zext(width);
   return factor * APInt(width, kMultiple) + APInt(width, mix(sample) >> (64 - kBits));
@@ -292,7 +328,8 @@ static bool leaves_rest(const Instruction& instruction, const std::vector<APInt>
 
 const Sampled* Samples::known(const Value& value) const {
   auto found = values_.find(&value);
-  return found == values_.end() ? nullptr : &found->second;
+  if (found != values_.end()) return &found->second;
+  return base_ ? base_->known(value) : nullptr;
 }
 
 void Samples::set(const Value& value, const Sampled& sampled) {

@@ -7,19 +7,21 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
 namespace llvm {
 class DataLayout;
 class DbgVariableRecord;
+class Function;
 class Instruction;
 class Value;
 } // namespace llvm
 
 namespace rdb::codegen {
 
-inline constexpr size_t kSamples = 8;
+inline constexpr size_t kSamples = 48;
 
 // None if it cannot be told.
 struct Sample : std::optional<llvm::APInt> {
@@ -36,8 +38,11 @@ bool agree(const Sampled& a, const Sampled& b, std::optional<unsigned> bits = st
 
 class Samples {
 public:
-  // Different seeds give different random values.
-  Samples(const llvm::DataLayout& layout, uint64_t seed) : layout_(&layout), state_(seed << 40) {}
+  // Different seeds give different random values. Some are near the numbers that the function compares with:
+  // what a pass gets away with may show there only.
+  Samples(const llvm::Function& function, uint64_t seed);
+  // Those of another one, which stays as it is, and further ones.
+  static Samples on_top_of(const Samples& base);
 
   // What cannot be computed (a parameter, a load, a phi ...) gets random values; nothing if it has no bits.
   const Sampled* find(const llvm::Value& value);
@@ -63,12 +68,16 @@ private:
   Sampled address(const llvm::Value& constant, unsigned width);
   Sampled compute(const llvm::Instruction& instruction, unsigned width);
 
-  const llvm::DataLayout* layout_;
+  Samples() = default;
+
+  const Samples* base_ = nullptr;
+  const llvm::DataLayout* layout_ = nullptr;
+  std::shared_ptr<const std::vector<int64_t>> compared_; // with what the function compares
   const Sampled* add(const llvm::Value& value, const Sampled& sampled);
 
   std::map<const llvm::Value*, Sampled> values_;
   std::vector<const llvm::Value*> order_;
-  uint64_t state_;
+  uint64_t state_ = 0;
 };
 
 } // namespace rdb::codegen

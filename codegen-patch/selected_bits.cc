@@ -39,6 +39,12 @@ bool hides_bits(const BinaryOperator& user, const Value& other) {
   return !(user.getOpcode() == Instruction::And ? known.Zero : known.One).isZero();
 }
 
+bool has_one_bit(const Value& value, const DataLayout& layout) {
+  if (!value.getType()->isIntegerTy()) return false;
+  KnownBits known = computeKnownBits(&value, layout);
+  return known.getBitWidth() > 1 && (known.Zero | known.One).popcount() + 1 >= known.getBitWidth();
+}
+
 bool is_need_of(const IntrinsicInst& user, const Use& use, unsigned bits, unsigned depth) {
   switch (user.getIntrinsicID()) {
   case Intrinsic::ctpop:
@@ -97,10 +103,10 @@ bool is_need(const Use& use, unsigned bits, unsigned depth) {
   case Instruction::SRem:
     return !is_vector;
   case Instruction::ICmp: {
-    // Of a value that is compared with zero the sign may be enough.
+    // Of a value that is compared with zero the sign may be enough, or the one bit that is not known.
     const auto& compare = cast<ICmpInst>(user);
     bool by_sign = compare.isSigned() && isa<Constant>(user.getOperand(1 - use.getOperandNo()));
-    return !is_vector && !by_sign;
+    return !is_vector && !by_sign && !has_one_bit(value, user.getDataLayout());
   }
   case Instruction::Shl: {
     const auto* by = use.getOperandNo() == 0 ? dyn_cast<ConstantInt>(user.getOperand(1)) : nullptr;

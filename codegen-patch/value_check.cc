@@ -2,6 +2,7 @@
 #include "codegen-patch/value_check.h"
 
 #include "codegen-patch/debug_names.h"
+#include "codegen-patch/records.h"
 
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DebugProgramInstruction.h"
@@ -14,16 +15,6 @@ namespace rdb::codegen {
 using namespace llvm;
 
 namespace {
-
-std::vector<DbgVariableRecord*> records_of(const Function& function) {
-  std::vector<DbgVariableRecord*> records;
-  for (const Instruction& instruction : instructions(function))
-    for (DbgVariableRecord& record : filterDbgVars(instruction.getDbgRecordRange()))
-      if (!record.isDbgDeclare() && !record.isDbgAssign() && !record.isKillLocation() &&
-          is_variable_record(record.getVariable()->getName()))
-        records.push_back(&record);
-  return records;
-}
 
 unsigned bits_of(const DbgVariableRecord& record) {
   if (auto fragment = record.getExpression()->getFragmentInfo())
@@ -79,13 +70,13 @@ std::optional<ValueCheck::Counter> ValueCheck::counter_of(const DbgVariableRecor
   if (phi.getNumIncomingValues() != 2) return std::nullopt;
   unsigned turn = depends_on(*phi.getIncomingValue(0), phi) ? 0 : 1;
   if (!depends_on(*phi.getIncomingValue(turn), phi)) return std::nullopt;
-  Samples any = fixed;
+  Samples any = Samples::on_top_of(fixed);
   std::optional<Sampled> value = any.find(record);
   const Sampled* start = any.find(*phi.getIncomingValue(1 - turn));
   const Sampled* next = any.find(*phi.getIncomingValue(turn));
   if (!value || !start || !next) return std::nullopt;
   auto value_at = [&](const Sampled& counter) {
-    Samples samples = fixed;
+    Samples samples = Samples::on_top_of(fixed);
     samples.set(phi, counter);
     return samples.find(record);
   };
@@ -108,15 +99,15 @@ void ValueCheck::before(const Function& function, Phis phis) {
   phis_ = phis;
   known_.clear();
   expected_.clear();
-  std::vector<DbgVariableRecord*> records = records_of(function);
+  std::vector<DbgVariableRecord*> records = value_records_of(function);
   if (records.empty()) return;
-  Samples samples(function.getDataLayout(), 1);
+  Samples samples(function, 1);
   for (const DbgVariableRecord* record : records)
     expected_[record] = {record->getVariable(),   record->getDebugLoc().getInlinedAt(),
                          record->getExpression(), {},
                          samples.find(*record),   {}};
   constexpr uint64_t kOtherSeed = 1 << 20;
-  Samples leaves(function.getDataLayout(), kOtherSeed);
+  Samples leaves(function, kOtherSeed);
   for (const Value* value : samples.all())
     if (!Samples::is_computed(*value)) leaves.set(*value, *samples.known(*value));
   for (auto& [record, expected] : expected_)
@@ -152,7 +143,7 @@ void ValueCheck::before(const Function& function, Phis phis) {
 
 // A phi that is gone may have come back as another one; records tell as which.
 void ValueCheck::find_new_phis(const Function& function) {
-  for (const DbgVariableRecord* record : records_of(function)) {
+  for (const DbgVariableRecord* record : value_records_of(function)) {
     auto expected = expected_.find(record);
     if (expected == expected_.end() || expected->second.expression != record->getExpression() ||
         expected->second.operands.size() != record->getNumVariableLocationOps())
@@ -170,7 +161,7 @@ void ValueCheck::find_new_phis(const Function& function) {
 
 // Those values that are what they were.
 Samples ValueCheck::fixed_samples(const Function& function, const std::set<size_t>& changed) const {
-  Samples samples(function.getDataLayout(), 2 + changed.size());
+  Samples samples(function, 2 + changed.size());
   for (size_t i = 0; i < known_.size(); ++i) {
     const Value* now = known_[i].now;
     if (!now || isa<Constant>(now) || changed.contains(i)) continue;
@@ -231,7 +222,7 @@ void ValueCheck::after(Function& function) {
   if (expected_.empty()) return;
   find_new_phis(function);
   Now now = look(function);
-  for (DbgVariableRecord* record : records_of(function)) {
+  for (DbgVariableRecord* record : value_records_of(function)) {
     auto is_of = [&](const Expected& expected) {
       return expected.variable == record->getVariable() &&
              expected.inlined_at == record->getDebugLoc().getInlinedAt();

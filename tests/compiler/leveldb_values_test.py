@@ -12,7 +12,8 @@ import random_values
 # What each test program runs the code of.
 CODE = {
     "db/log_test.cc": ("db/log_reader.cc", "db/log_writer.cc"),
-    "table/filter_block_test.cc": ("table/filter_block.cc", "util/bloom.cc"),
+    "table/filter_block_test.cc": ("table/filter_block.cc",),
+    "util/bloom_test.cc": ("util/bloom.cc",),
     "util/cache_test.cc": ("util/cache.cc",),
     "db/version_edit_test.cc": ("db/version_edit.cc",),
     "util/coding_test.cc": ("util/coding.cc",),

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import unittest
 
+import random_choices_program
 import random_cxx_program
 import random_kept_program
 import random_program
@@ -31,18 +32,22 @@ MOST_OUTPUT = 300_000  # a program that prints more says nothing new
 FIRST_WIDE = 10_000
 FIRST_CXX = 20_000
 FIRST_KEPT = 30_000
+FIRST_CHOICES = 40_000
 
 # The first three of these: a copy that callers leave out, a sum whose parts wrap around, and a store that code generation moves ahead of a label
 # in a loop. Then a frame that is set up late; regions that are passed by where their loop is left at once, or go with it; values with many ways to
-# what they are computed from; an unrolled loop, switch arms that became one, labels of two ways in one block and of two turns; C++; and variables
-# that others change.
+# what they are computed from; an unrolled loop, switch arms that became one, labels of two ways in one block and of two turns; C++; variables
+# that others change; and choices, of which a value in one bit and a comparison that is turned around.
 SOME = (*range(8), 147, 178, 249, 293, 117, 201, *(FIRST_WIDE + seed for seed in (8, 10, 17, 79, 96)), *range(FIRST_CXX, FIRST_CXX + 3),
-        *range(FIRST_KEPT, FIRST_KEPT + 3), FIRST_KEPT + 52)
-MANY = (*range(260), *range(FIRST_WIDE, FIRST_WIDE + 100), *range(FIRST_CXX, FIRST_CXX + 18), *range(FIRST_KEPT, FIRST_KEPT + 60))
+        *range(FIRST_KEPT, FIRST_KEPT + 3), FIRST_KEPT + 52, *(FIRST_CHOICES + seed for seed in (0, 64, 128)))
+MANY = (*range(260), *range(FIRST_WIDE, FIRST_WIDE + 100), *range(FIRST_CXX, FIRST_CXX + 18), *range(FIRST_KEPT, FIRST_KEPT + 60),
+        *range(FIRST_CHOICES, FIRST_CHOICES + 200))
 REPEATED = FIRST_WIDE + 4  # several values become one in it
 
 
 def generate(seed):
+    if seed >= FIRST_CHOICES:
+        return random_choices_program.generate(seed - FIRST_CHOICES)
     if seed >= FIRST_KEPT:
         return random_kept_program.generate(seed - FIRST_KEPT)
     if seed >= FIRST_CXX:
@@ -60,6 +65,8 @@ def compilers(seed):
 
 def reproduction(seed):
     """The command that prints the program."""
+    if seed >= FIRST_CHOICES:
+        return f"tests/compiler/random_choices_program.py {seed - FIRST_CHOICES}"
     if seed >= FIRST_KEPT:
         return f"tests/compiler/random_kept_program.py {seed - FIRST_KEPT}"
     if seed >= FIRST_CXX:

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen-patch/bypassed.h"
+
+#include "codegen-patch/debug_names.h"
+#include "codegen-patch/records.h"
+
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/DebugProgramInstruction.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+
+#include <set>
+
+namespace rdb::codegen {
+
+using namespace llvm;
+
+namespace {
+
+constexpr const char* kName = "rdb.block.";
+
+std::optional<size_t> number_of(const DbgRecord& record) {
+  const auto* label = dyn_cast<DbgLabelRecord>(&record);
+  return label ? parse_number(label->getLabel()->getName(), kName) : std::nullopt;
+}
+
+bool is_mark(const DbgRecord& record) {
+  return number_of(record).has_value();
+}
+
+// Takes the marks away. Those of which there is not exactly one: the block is gone, or there are copies.
+std::set<size_t> erase_marks(Function& function, size_t last) {
+  std::vector<unsigned> count(last + 1);
+  for (Instruction& instruction : instructions(function))
+    for (DbgRecord& record : make_early_inc_range(instruction.getDbgRecordRange()))
+      if (auto number = number_of(record)) {
+        ++count[*number];
+        record.eraseFromParent();
+      }
+  std::set<size_t> found;
+  for (size_t number = 1; number <= last; ++number)
+    if (count[number] != 1) found.insert(number);
+  return found;
+}
+
+} // namespace
+
+void Bypassed::before(Function& function) {
+  records_.clear();
+  std::map<BasicBlock*, unsigned> numbers;
+  for (const DbgVariableRecord* record : value_records_of(function)) {
+    Named named{record->getVariable(), {}};
+    for (Value* value : record->location_ops()) {
+      auto* instruction = dyn_cast<Instruction>(value);
+      unsigned number = 0;
+      if (instruction && instruction->getParent() != record->getParent())
+        number = numbers.try_emplace(instruction->getParent(), numbers.size() + 1).first->second;
+      named.operands.push_back({value, number});
+    }
+    if (any_of(named.operands, [](const Operand& operand) { return operand.block != 0; }))
+      records_.emplace(record, std::move(named));
+  }
+  if (records_.empty()) return;
+  DISubprogram* scope = function.getSubprogram();
+  DILocation* at = DILocation::get(function.getContext(), 1, 0, scope);
+  for (const auto& [block, number] : numbers) {
+    auto* label = DILabel::get(function.getContext(), scope, kName + std::to_string(number), scope->getFile(),
+                               1, 0, false, std::nullopt);
+    BasicBlock::iterator place = block->getFirstNonPHIIt();
+    place.setHeadBit(true);
+    block->insertDbgRecordBefore(new DbgLabelRecord(label, DebugLoc(at)), place);
+  }
+  marks_.before(function, is_mark, DroppedRecords::Code::kIsReplaced, DroppedRecords::Turns::kDoNotMatter,
+                ++pass_);
+}
+
+void Bypassed::after(StringRef pass, Function& function) {
+  if (records_.empty()) return;
+  std::set<size_t> bypassed;
+  for (const auto& [mark, gaps] : marks_.after(function))
+    bypassed.insert(*parse_number(cast<DILabel>(std::get<1>(mark))->getName(), kName));
+  size_t last = 0;
+  for (const auto& [record, named] : records_)
+    for (const Operand& operand : named.operands)
+      last = std::max<size_t>(last, operand.block);
+  bypassed.merge(erase_marks(function, last));
+  DominatorTree tree(function);
+  for (DbgVariableRecord* record : value_records_of(function)) {
+    bool is_lost = any_of(record->location_ops(), [&](const Value* value) {
+      const auto* instruction = dyn_cast<Instruction>(value);
+      return instruction && !tree.dominates(instruction, record->getInstruction());
+    });
+    auto found = records_.find(record);
+    if (found != records_.end() && found->second.variable == record->getVariable() && !bypassed.empty()) {
+      std::vector<Value*> now(record->location_ops().begin(), record->location_ops().end());
+      const std::vector<Operand>& before = found->second.operands;
+      for (size_t i = 0; i < before.size(); ++i)
+        if (bypassed.contains(before[i].block) &&
+            (now.size() != before.size() || !before[i].value || now[i] != before[i].value))
+          is_lost = true;
+    }
+    if (!is_lost) continue;
+    if (is_traced())
+      fmt::print(stderr, "rdb: {} leads a way past the value of '{}' in {}\n", pass.str(),
+                 record->getVariable()->getName().str(), function.getName().str());
+    record->setKillLocation();
+  }
+  records_.clear();
+}
+
+} // namespace rdb::codegen

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where it is known which way a block will be left, a pass leads the way around it. It looks after those who
+// use values of the block further on, but not always after debug records: these are reached without their
+// value then, and say what it is on the ways that are left. Such records are found here, and say nothing from
+// then on.
+#pragma once
+
+#include "codegen-patch/dropped_records.h"
+
+#include "llvm/IR/ValueHandle.h"
+
+#include <map>
+#include <vector>
+
+namespace llvm {
+class DbgVariableRecord;
+class DILocalVariable;
+} // namespace llvm
+
+namespace rdb::codegen {
+
+class Bypassed {
+public:
+  // Around a pass that may lead ways around blocks.
+  void before(llvm::Function& function);
+  void after(llvm::StringRef pass, llvm::Function& function);
+
+private:
+  // What a record names from another block.
+  struct Operand {
+    llvm::WeakVH value; // null once it is gone
+    unsigned block;     // the number of its mark
+  };
+  struct Named {
+    const llvm::DILocalVariable* variable;
+    std::vector<Operand> operands; // block 0: none from another block
+  };
+  std::map<const llvm::DbgVariableRecord*, Named> records_;
+  unsigned pass_ = 0;
+  DroppedRecords marks_; // one in each block that is named
+};
+
+} // namespace rdb::codegen

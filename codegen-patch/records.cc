@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "codegen-patch/records.h"
+
+#include "codegen-patch/debug_names.h"
+
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/DebugProgramInstruction.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/InstIterator.h"
+
+namespace rdb::codegen {
+
+using namespace llvm;
+
+std::vector<DbgVariableRecord*> value_records_of(const Function& function) {
+  std::vector<DbgVariableRecord*> records;
+  for (const Instruction& instruction : instructions(function))
+    for (DbgVariableRecord& record : filterDbgVars(instruction.getDbgRecordRange()))
+      if (!record.isDbgDeclare() && !record.isDbgAssign() && !record.isKillLocation() &&
+          is_variable_record(record.getVariable()->getName()))
+        records.push_back(&record);
+  return records;
+}
+
+} // namespace rdb::codegen
