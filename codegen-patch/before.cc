@@ -370,7 +370,8 @@ void Placement::attach(PassBuilder& builder) {
       return pass == "SimplifyCFGPass" || pass == "LoopSimplifyPass" || pass == "LoopRotatePass";
     };
     auto simplifies = [](StringRef pass) {
-      return pass == "InstCombinePass" || pass == "AggressiveInstCombinePass" || pass == "BDCEPass";
+      return pass == "InstCombinePass" || pass == "AggressiveInstCombinePass" || pass == "BDCEPass" ||
+             pass == "CorrelatedValuePropagationPass";
     };
     auto unrolls = [](StringRef pass) { return pass == "LoopFullUnrollPass" || pass == "LoopUnrollPass"; };
     auto cleans_up = [](StringRef pass) { return pass == "SROAPass" || pass == "PromotePass"; };

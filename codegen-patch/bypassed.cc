@@ -51,13 +51,14 @@ void Bypassed::before(Function& function) {
   records_.clear();
   std::map<BasicBlock*, unsigned> numbers;
   for (const DbgVariableRecord* record : value_records_of(function)) {
-    Named named{record->getVariable(), {}};
+    Named named{record->getVariable(), record->getDebugLoc().getInlinedAt(), {}};
     for (Value* value : record->location_ops()) {
       auto* instruction = dyn_cast<Instruction>(value);
       unsigned number = 0;
-      if (instruction && instruction->getParent() != record->getParent())
+      if (instruction)
         number = numbers.try_emplace(instruction->getParent(), numbers.size() + 1).first->second;
-      named.operands.push_back({value, number});
+      named.operands.push_back(
+          {value, number, instruction && instruction->getParent() == record->getParent()});
     }
     if (any_of(named.operands, [](const Operand& operand) { return operand.block != 0; }))
       records_.emplace(record, std::move(named));
@@ -76,31 +77,51 @@ void Bypassed::before(Function& function) {
                 ++pass_);
 }
 
+// Does it name something else now, for a value of a block that can be passed by?
+bool Bypassed::is_bypassed(const Named& before, const DbgVariableRecord& now) const {
+  bool is_as_long = now.getNumVariableLocationOps() == before.operands.size();
+  for (unsigned i = 0; i < before.operands.size(); ++i) {
+    const Operand& operand = before.operands[i];
+    bool is_same = is_as_long && operand.value && now.getVariableLocationOp(i) == operand.value;
+    if (!is_same && bypassed_.contains(operand.block)) return true;
+  }
+  return false;
+}
+
+bool Bypassed::is_copy_for_bypass(const DbgVariableRecord& record) const {
+  bool is_suspect = false;
+  for (const auto& [original, named] : records_) {
+    if (named.variable != record.getVariable() || named.inlined_at != record.getDebugLoc().getInlinedAt())
+      continue;
+    if (!any_of(named.operands, [&](const Operand& operand) { return bypassed_.contains(operand.block); }))
+      continue;
+    if (!is_bypassed(named, record)) return false; // it names the same
+    is_suspect = true;
+  }
+  return is_suspect;
+}
+
 void Bypassed::after(StringRef pass, Function& function) {
   if (records_.empty()) return;
-  std::set<size_t> bypassed;
-  for (const auto& [mark, gaps] : marks_.after(function))
-    bypassed.insert(*parse_number(cast<DILabel>(std::get<1>(mark))->getName(), kName));
   size_t last = 0;
   for (const auto& [record, named] : records_)
     for (const Operand& operand : named.operands)
       last = std::max<size_t>(last, operand.block);
-  bypassed.merge(erase_marks(function, last));
+  std::map<DroppedRecords::Key, DroppedRecords::Gaps> dropped = marks_.after(function);
+  bypassed_ = erase_marks(function, last);
+  for (const auto& [mark, gaps] : dropped)
+    bypassed_.insert(*parse_number(cast<DILabel>(std::get<1>(mark))->getName(), kName));
   DominatorTree tree(function);
   for (DbgVariableRecord* record : value_records_of(function)) {
-    bool is_lost = any_of(record->location_ops(), [&](const Value* value) {
+    auto is_undefined = [&](const Value* value) {
       const auto* instruction = dyn_cast<Instruction>(value);
       return instruction && !tree.dominates(instruction, record->getInstruction());
-    });
+    };
     auto found = records_.find(record);
-    if (found != records_.end() && found->second.variable == record->getVariable() && !bypassed.empty()) {
-      std::vector<Value*> now(record->location_ops().begin(), record->location_ops().end());
-      const std::vector<Operand>& before = found->second.operands;
-      for (size_t i = 0; i < before.size(); ++i)
-        if (bypassed.contains(before[i].block) &&
-            (now.size() != before.size() || !before[i].value || now[i] != before[i].value))
-          is_lost = true;
-    }
+    bool is_known = found != records_.end() && found->second.variable == record->getVariable();
+    bool is_far = is_known && any_of(found->second.operands, [](const Operand& one) { return !one.is_near; });
+    bool is_lost = any_of(record->location_ops(), is_undefined) ||
+                   (is_known ? is_far && is_bypassed(found->second, *record) : is_copy_for_bypass(*record));
     if (!is_lost) continue;
     if (is_traced())
       fmt::print(stderr, "rdb: {} leads a way past the value of '{}' in {}\n", pass.str(),

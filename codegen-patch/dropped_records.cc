@@ -40,11 +40,12 @@ bool has_equal_beside(const Instruction& instruction) {
   return false;
 }
 
-// Has it code that is removed only if it is never run?
-bool is_kept(const BasicBlock& block) {
-  return any_of(block, [](const Instruction& instruction) {
-    return has_effect(instruction) && !has_equal_beside(instruction);
-  });
+// Code that is removed only if it is never run; null if there is none.
+Instruction* kept_code_of(const BasicBlock& block) {
+  for (const Instruction& instruction : block)
+    if (has_effect(instruction) && !has_equal_beside(instruction))
+      return const_cast<Instruction*>(&instruction);
+  return nullptr;
 }
 
 } // namespace
@@ -56,9 +57,9 @@ DroppedRecords::Key DroppedRecords::key_of(const DbgRecord& record) {
   return {record.getDebugLoc().getLine(), what, record.getDebugLoc().getInlinedAt()};
 }
 
-DroppedRecords::Shape DroppedRecords::shape_of(const Function& function, const Ways::Numbers& numbers) const {
+DroppedRecords::Shape DroppedRecords::shape_of(Ways ways) const {
   Shape shape;
-  shape.ways = Ways(function, numbers);
+  shape.ways = std::move(ways);
   for (Block block = Ways::kOutside + 1; block < shape.ways.end(); ++block) {
     if (!shape.ways.has(block)) continue;
     for (const Instruction& instruction : *shape.ways.block(block))
@@ -102,7 +103,7 @@ void DroppedRecords::before(Function& function, bool (*is_wanted)(const DbgRecor
             DILocation::get(function.getContext(), number, 0, at->getScope(), at->getInlinedAt()));
       }
   if (number == 0) return;
-  shape_ = shape_of(function, Ways::Numbers());
+  shape_ = shape_of(Ways(function));
   const Ways& ways = shape_.ways;
   handles_.reserve(ways.end());
   conditions_.reserve(ways.end());
@@ -112,11 +113,12 @@ void DroppedRecords::before(Function& function, bool (*is_wanted)(const DbgRecor
     bool is_known = !condition || isa<Constant>(condition);
     conditions_.emplace_back(is_known ? nullptr : const_cast<Value*>(condition));
   }
-  kept_.assign(ways.end(), false);
+  kept_.clear();
   if (code == Code::kIsReplaced) return;
   Block last = Ways::kOutside;
   for (const auto& [key, block] : shape_.records)
-    if (std::exchange(last, block) != block) kept_[block] = is_kept(*ways.block(block));
+    if (std::exchange(last, block) != block)
+      if (Instruction* kept = kept_code_of(*ways.block(block))) kept_[block] = kept;
 }
 
 template <class Ends>
@@ -190,8 +192,12 @@ DroppedRecords::Gaps DroppedRecords::find_gaps(const Shape& now, const Key& key,
   Block place = *places.begin();
   bool is_there = staying_[place] && now.ways.has(place);
   Gaps gaps;
-  // With code that stays unless it is never run, it goes and is copied.
-  if (kept_[place] && (!is_there || places_now.contains(place))) return gaps;
+  // With code that stays unless it is never run, it goes and is copied; but for a block that was cut in two.
+  if (auto kept = kept_.find(place); kept != kept_.end()) {
+    const auto* code = cast_or_null<Instruction>(static_cast<const Value*>(kept->second));
+    bool is_cut = is_there && code && code->getParent() != shape_.ways.block(place);
+    if (!is_cut && (!is_there || places_now.contains(place))) return gaps;
+  }
   auto is_known = [this](Block block) {
     return isa_and_nonnull<Constant>(static_cast<const Value*>(conditions_[block]));
   };
@@ -242,7 +248,7 @@ DroppedRecords::after(const Function& function, const std::function<bool(const K
       numbers[shape_.ways.block(block)] = block;
     else
       staying_[block] = false;
-  Shape now = shape_of(function, numbers);
+  Shape now = shape_of(Ways(function, std::move(numbers), shape_.ways.end()));
   if (now.ways == shape_.ways && now.records == shape_.records) return result;
   for (Shape* shape : {&shape_, &now}) {
     shape->sorted = shape->records;

@@ -55,7 +55,7 @@ private:
     Blocks places(const Key& key) const;
     bool has_doubled(const Key& key) const; // within a block
   };
-  Shape shape_of(const llvm::Function& function, const Ways::Numbers& numbers) const;
+  Shape shape_of(Ways ways) const;
   // What comes behind a block up to the record and to the blocks that `ends` says: is the record among it,
   // and which blocks come without it?
   struct Next {
@@ -86,7 +86,7 @@ private:
   Shape shape_;
   std::vector<llvm::WeakVH> handles_;            // of the blocks; null once one is gone
   std::vector<llvm::WeakTrackingVH> conditions_; // of the blocks; null if there was none, or a known one
-  std::vector<bool> kept_;                       // by code in them
+  std::map<Block, llvm::WeakVH> kept_;           // by which code in them
   std::vector<bool> staying_;                    // after the pass; outside is there always
   std::vector<std::vector<Block>> ways_to_;      // the blocks, before the pass
   std::map<Block, std::vector<Block>> ahead_;    // what blocks_ahead has found

@@ -292,7 +292,6 @@ Samples Samples::on_top_of(const Samples& base) {
 // In the last samples any two differ by a multiple of all numbers up to 20: the differences of pointers, and
 // what is computed from them, are such multiples in the program too.
 APInt Samples::random(unsigned width, size_t sample) {
-  constexpr size_t kFirstFar = 20;
   constexpr size_t kFirstEven = 38;
   constexpr uint64_t kMultiple = 232792560;
   constexpr unsigned kBits = 28; // of that

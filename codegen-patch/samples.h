@@ -22,6 +22,7 @@ class Value;
 namespace rdb::codegen {
 
 inline constexpr size_t kSamples = 48;
+inline constexpr size_t kFirstFar = 20; // the first ones are small, or near numbers of the function
 
 // None if it cannot be told.
 struct Sample : std::optional<llvm::APInt> {

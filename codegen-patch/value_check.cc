@@ -54,8 +54,26 @@ std::optional<Sampled> difference(const Sampled& a, const Sampled& b, unsigned b
   return result;
 }
 
+unsigned kind_of(const Instruction& instruction) {
+  const auto* comparison = dyn_cast<CmpInst>(&instruction);
+  return instruction.getOpcode() << 8 | (comparison ? static_cast<unsigned>(comparison->getPredicate()) : 0);
+}
+
+// A value that is the same in nearly all samples (x == 1000) says little about how it is computed.
+bool is_telling(const Sampled& sampled) {
+  constexpr int64_t kFew = 3;
+  int64_t defined = 0, most = 0;
+  for (const Sample& one : sampled)
+    if (one) {
+      ++defined;
+      most = std::max<int64_t>(
+          most, count_if(sampled, [&](const Sample& other) { return other && *other == *one; }));
+    }
+  return defined - most >= kFew;
+}
+
 bool is_constant(const Sampled& sampled) {
-  return all_of(sampled, [&](const std::optional<APInt>& sample) { return sample == sampled[0]; });
+  return all_of(sampled, [&](const Sample& sample) { return !sample || *sample == *sampled.back(); });
 }
 
 } // namespace
@@ -83,6 +101,9 @@ std::optional<ValueCheck::Counter> ValueCheck::counter_of(const DbgVariableRecor
   std::optional<Sampled> first = value_at(*start);
   std::optional<Sampled> following = value_at(*next);
   auto step = following ? difference(*following, *value, bits_of(record)) : std::nullopt;
+  // Divided, a counter does not change by the same where it comes to zero from below.
+  for (size_t i = 0; step && i < kFirstFar; ++i)
+    (*step)[i].reset();
   if (!first || !step || !is_constant(*step)) return std::nullopt;
   return Counter{phi.getIncomingBlock(1 - turn), phi.getIncomingBlock(turn), *first, *step};
 }
@@ -127,17 +148,21 @@ void ValueCheck::before(const Function& function, Phis phis) {
           incoming[phi].emplace_back(phi->getIncomingBlock(i), *sampled);
     }
   }
-  std::map<const Value*, size_t> numbers;
+  numbers_.clear();
   for (const Value* value : samples.all()) {
-    numbers[value] = known_.size();
+    numbers_[value] = known_.size();
     Known& known = known_.emplace_back(Known{const_cast<Value*>(value), *samples.known(*value), false, {}});
     auto* phi = dyn_cast<PHINode>(value);
     known.is_fixed = (!Samples::is_computed(*value) && !phi) || is_needed(*value);
     if (phi) known.incoming = std::move(incoming[phi]);
+    if (!Samples::is_computed(*value)) continue;
+    const auto& instruction = *cast<Instruction>(value);
+    known.kind = kind_of(instruction);
+    known.operands.assign(instruction.value_op_begin(), instruction.value_op_end());
   }
   for (auto& [record, expected] : expected_)
     for (const Value* value : record->location_ops())
-      if (auto number = numbers.find(value); number != numbers.end())
+      if (auto number = numbers_.find(value); number != numbers_.end())
         expected.operands.push_back(number->second);
 }
 
@@ -196,6 +221,19 @@ ValueCheck::Now ValueCheck::look(const Function& function) const {
   }
 }
 
+bool ValueCheck::is_untouched(const Value& value, const Now& now, std::set<const Value*>& seen) const {
+  if (isa<Constant>(value) || !seen.insert(&value).second) return true;
+  auto number = numbers_.find(&value);
+  if (number == numbers_.end()) return isa<MetadataAsValue>(value);
+  const Known& known = known_[number->second];
+  if (known.now != &value || now.changed.contains(number->second)) return false;
+  if (!Samples::is_computed(value)) return known.operands.empty();
+  const auto& instruction = cast<Instruction>(value);
+  return kind_of(instruction) == known.kind && equal(instruction.operand_values(), known.operands) &&
+         all_of(instruction.operand_values(),
+                [&](const Value* one) { return is_untouched(*one, now, seen); });
+}
+
 bool ValueCheck::is_as_before(const DbgVariableRecord& record, const Expected& expected, Now& now) const {
   // 1. The same values, or what took their place.
   bool same = record.getExpression() == expected.expression &&
@@ -210,7 +248,13 @@ bool ValueCheck::is_as_before(const DbgVariableRecord& record, const Expected& e
   if (same) return true;
   // 2. Others, which are computed to the same.
   std::optional<Sampled> sampled = now.computed.find(record);
-  if (sampled && expected.sampled && agree(*sampled, *expected.sampled, bits_of(record))) return true;
+  if (sampled && expected.sampled && agree(*sampled, *expected.sampled, bits_of(record))) {
+    std::set<const Value*> seen;
+    auto is_untouched_here = [&](const Value* value) { return is_untouched(*value, now, seen); };
+    if (is_telling(*expected.sampled) ||
+        (record.getExpression() == expected.expression && all_of(record.location_ops(), is_untouched_here)))
+      return true;
+  }
   // 3. One that counts along.
   auto counter = expected.counter ? counter_of(record, now.fixed) : std::nullopt;
   return counter && counter->from == expected.counter->from && counter->turn == expected.counter->turn &&

@@ -7,6 +7,7 @@
 
 #include "codegen-patch/samples.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/IR/ValueHandle.h"
 
@@ -41,8 +42,10 @@ private:
   struct Known {
     llvm::WeakTrackingVH now;
     Sampled sampled;
-    bool is_fixed;       // the pass cannot change it: it is not computed, or all of it is needed
-    Incoming incoming;   // of a phi
+    bool is_fixed;     // the pass cannot change it: it is not computed, or all of it is needed
+    Incoming incoming; // of a phi
+    unsigned kind = 0; // of instruction, and of comparison
+    std::vector<const llvm::Value*> operands;
     bool is_new = false; // another phi took its place
   };
   // A value that changes by the same with each turn of a loop. The loop may count in another way afterwards:
@@ -74,10 +77,13 @@ private:
     std::set<size_t> changed; // phis that take other values than before
   };
   Now look(const llvm::Function& function) const;
+  // Is it still computed in the same way from the same? Then it does not matter how little samples tell.
+  bool is_untouched(const llvm::Value& value, const Now& now, std::set<const llvm::Value*>& seen) const;
   bool is_as_before(const llvm::DbgVariableRecord& record, const Expected& expected, Now& now) const;
 
   Phis phis_ = Phis::kNeedAll;
   std::vector<Known> known_;
+  llvm::DenseMap<const llvm::Value*, size_t> numbers_;                 // of those known
   llvm::MapVector<const llvm::DbgVariableRecord*, Expected> expected_; // in the order of the records
 };
 

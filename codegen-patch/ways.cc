@@ -8,8 +8,6 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 
-#include <algorithm>
-
 namespace rdb::codegen {
 
 using namespace llvm;
@@ -53,15 +51,12 @@ SmallVector<const BasicBlock*, 2> ways_from(const BasicBlock& block) {
 
 } // namespace
 
-Ways::Ways(const Function& function, Numbers numbers) {
-  Block end = kOutside + 1;
-  for (const auto& [block, number] : numbers)
-    end = std::max(end, number + 1);
-  blocks_.resize(end);
-  ways_.resize(end);
+Ways::Ways(const Function& function, Numbers numbers, Block first_new) {
+  blocks_.resize(first_new);
+  ways_.resize(first_new);
   std::vector<const BasicBlock*> work;
   auto go_to = [&](Block from, const BasicBlock* next) {
-    auto [number, is_new] = numbers.try_emplace(next, this->end());
+    auto [number, is_new] = numbers.try_emplace(next, end());
     if (is_new) {
       blocks_.push_back(nullptr);
       ways_.emplace_back();

@@ -31,8 +31,9 @@ public:
   static constexpr Block kOutside = 0; // where the function is entered from, and left to
 
   Ways() = default;
-  // Blocks that have a number in `numbers` keep it; others get one above those.
-  explicit Ways(const llvm::Function& function, Numbers numbers = Numbers());
+  explicit Ways(const llvm::Function& function) : Ways(function, Numbers(), kOutside + 1) {}
+  // Blocks that have a number in `numbers` keep it; others get one from `first_new` on.
+  Ways(const llvm::Function& function, Numbers numbers, Block first_new);
 
   // Numbers that are in use are below it.
   Block end() const { return static_cast<Block>(blocks_.size()); }
