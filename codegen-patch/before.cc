@@ -411,13 +411,15 @@ void Placement::attach(PassBuilder& builder) {
         *watch = loop ? watch_of_loop(pass, **loop) : Watch::kLabelsAndMarks;
       else if (function && !cleans_up(pass) && !is_made_of_passes(pass))
         *watch = Watch::kMarks;
-      if (*watch == Watch::kLabelsAndMarks) inverted_.before(const_cast<Function&>(**running));
-      if (*watch == Watch::kLabelsAndMarks && may_bypass(pass))
-        bypassed_.before(const_cast<Function&>(**running));
       if (*watch == Watch::kLabelsAndMarks)
         before_dropping(const_cast<Function&>(**running), code_after(pass));
       else if (*watch == Watch::kMarks)
         before_leaving(const_cast<Function&>(**running));
+      // Without a label nobody asks for values.
+      if (*watch == Watch::kLabelsAndMarks && labels_.has_records()) {
+        inverted_.before(const_cast<Function&>(**running));
+        if (may_bypass(pass)) bypassed_.before(const_cast<Function&>(**running));
+      }
       if (function && pass == "ADCEPass") scopes_.before(const_cast<Function&>(**function));
       if (const Function* around = function_of(unit); around && joins(pass)) astray_.before(*around);
       if (function && joins(pass)) arms_.before(**function);

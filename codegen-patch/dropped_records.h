@@ -41,6 +41,7 @@ public:
   enum class Turns { kCount, kDoNotMatter };
   void before(llvm::Function& function, bool (*is_wanted)(const llvm::DbgRecord&), Code code, Turns turns,
               unsigned version);
+  bool has_records() const { return !shape_.records.empty(); }
   std::map<Key, Gaps> after(const llvm::Function& function,
                             const std::function<bool(const Key&)>& is_asked = nullptr);
 
