@@ -40,12 +40,6 @@ std::set<const Function*> constructors_of(const Module& module) {
   return found;
 }
 
-// Has a call of it no effect but its result, or what it writes to memory that it is given?
-bool may_be_left_out(const Function& function) {
-  MemoryEffects elsewhere = function.getMemoryEffects().getWithoutLoc(IRMemLocation::ArgMem);
-  return elsewhere.onlyReadsMemory() && function.willReturn() && function.doesNotThrow();
-}
-
 using Place = std::tuple<const DISubprogram*, unsigned, const DILocation*>;
 
 Place place_of(const DILocation& at) {
@@ -76,7 +70,9 @@ bool CallMarks::is_mark(StringRef name) {
   return name.starts_with(kCallName);
 }
 
-void CallMarks::record(Module& module, const std::map<const Function*, std::set<size_t>>& regions) {
+std::set<const Function*> CallMarks::find(Module& module,
+                                          const std::map<const Function*, std::set<size_t>>& regions,
+                                          const Inlining* inlining) {
   std::map<const Function*, std::set<const Function*>> callers;
   for (const Function& function : module)
     for (const Instruction& instruction : instructions(function))
@@ -100,18 +96,29 @@ void CallMarks::record(Module& module, const std::map<const Function*, std::set<
   for (const Function* function : constructors_of(module))
     if (auto found = behind.find(function); found != behind.end())
       constructors_.push_back({function->getName().str(), found->second});
+  std::set<const Function*> functions;
   for (Function& function : module)
     for (Instruction& instruction : instructions(function)) {
       auto found = behind.find(callee_of(instruction));
       if (found == behind.end() || found->second.empty()) continue;
-      std::string name = kCallName + std::to_string(calls_.size());
+      if (inlining && !inlining->may_lack_calls_of(*found->first)) continue;
       calls_.push_back({found->first->getName().str(), found->second});
-      DISubprogram* scope = function.getSubprogram();
-      auto* label = DILabel::get(function.getContext(), scope, name, scope->getFile(),
-                                 instruction.getDebugLoc().getLine(), 0, false, std::nullopt);
-      instruction.getParent()->insertDbgRecordBefore(new DbgLabelRecord(label, instruction.getDebugLoc()),
-                                                     instruction.getIterator());
+      unmarked_.push_back(&instruction);
+      functions.insert({&function, found->first});
     }
+  return functions;
+}
+
+void CallMarks::put_marks() {
+  for (size_t number = 0; number < unmarked_.size(); ++number) {
+    Instruction& call = *unmarked_[number];
+    DISubprogram* scope = call.getFunction()->getSubprogram();
+    auto* label = DILabel::get(call.getContext(), scope, kCallName + std::to_string(number), scope->getFile(),
+                               call.getDebugLoc().getLine(), 0, false, std::nullopt);
+    call.getParent()->insertDbgRecordBefore(new DbgLabelRecord(label, call.getDebugLoc()),
+                                            call.getIterator());
+  }
+  unmarked_.clear();
 }
 
 std::set<size_t> CallMarks::left_out_at_start(const Module& module) const {

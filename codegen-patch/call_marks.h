@@ -7,6 +7,8 @@
 // nothing are not given to the C++ library.
 #pragma once
 
+#include "codegen-patch/inlining.h"
+
 #include "llvm/ADT/StringRef.h"
 
 #include <map>
@@ -15,6 +17,7 @@
 
 namespace llvm {
 class Function;
+class Instruction;
 class Module;
 } // namespace llvm
 
@@ -22,8 +25,14 @@ namespace rdb::codegen {
 
 class CallMarks {
 public:
-  // Before optimisation. `regions`: those in the code of a function itself.
-  void record(llvm::Module& module, const std::map<const llvm::Function*, std::set<size_t>>& regions);
+  // Before optimisation: finds the calls that need a mark. `regions`: those in the code of a function itself.
+  // `inlining`: what is expected of the optimiser; null: anything. Returns the functions in which such calls
+  // are, and those which they call.
+  std::set<const llvm::Function*> find(llvm::Module& module,
+                                       const std::map<const llvm::Function*, std::set<size_t>>& regions,
+                                       const Inlining* inlining);
+  // And gives them their marks, once code has its debug locations.
+  void put_marks();
 
   static bool is_mark(llvm::StringRef name);
 
@@ -37,7 +46,8 @@ private:
     std::string callee;
     std::set<size_t> regions;
   };
-  std::vector<Call> calls_; // by number
+  std::vector<Call> calls_;                  // by number
+  std::vector<llvm::Instruction*> unmarked_; // the same, until they have their marks
   std::vector<Call> constructors_;
 };
 

@@ -174,9 +174,10 @@ slot_of(const MachineFunction& function, const extractor::Variable& variable, co
 
 } // namespace
 
-Placement::Placement(const extractor::Extraction& extraction, bool optimised, Records records)
-    : extraction_(extraction), optimised_(optimised), records_(records), seen_(extraction.functions.size()),
-      snapshots_(extraction, tags_) {
+Placement::Placement(const extractor::Extraction& extraction, bool optimised, Records records,
+                     const Inlining* expected)
+    : extraction_(extraction), optimised_(optimised), records_(records), expected_(expected),
+      seen_(extraction.functions.size()), snapshots_(extraction, tags_) {
   current_placement = this;
   callback_ = std::make_unique<RegisterTargetPassConfigCallback>(
       [](TargetMachine&, PassManagerBase&, TargetPassConfig* config) {

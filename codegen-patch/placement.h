@@ -11,10 +11,13 @@
 #include "codegen-patch/code_order.h"
 #include "codegen-patch/declared_slots.h"
 #include "codegen-patch/dropped_records.h"
+#include "codegen-patch/inlining.h"
 #include "codegen-patch/inverted.h"
 #include "codegen-patch/kept_scopes.h"
 #include "codegen-patch/loop_exits.h"
 #include "codegen-patch/lost_marks.h"
+#include "codegen-patch/pass_traits.h"
+#include "codegen-patch/region_code.h"
 #include "codegen-patch/returned_values.h"
 #include "codegen-patch/snapshots.h"
 #include "codegen-patch/spots.h"
@@ -28,15 +31,18 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace llvm {
+class Any;
 class DILabel;
 class DILocation;
 class DILocalVariable;
 class DISubprogram;
+class Loop;
 class MachineFunction;
 class MachineInstr;
 class Module;
@@ -63,13 +69,18 @@ struct Lost {
 
 class Placement {
 public:
-  // `records`: kNone places regions only, without their variables.
+  // `records`: kNone places regions only, without their variables. `expected`: what the optimiser did with
+  // the same code before, and not to look at all of it; null otherwise.
   enum class Records { kVariables, kNone };
-  Placement(const extractor::Extraction& extraction, bool optimised, Records records);
+  Placement(const extractor::Extraction& extraction, bool optimised, Records records,
+            const Inlining* expected);
   ~Placement();
 
   // Hooks itself into the pipelines of the compile that follows in this process.
   void attach(llvm::PassBuilder& builder);
+
+  // Did the optimiser what was expected? If not, what was found is worth nothing.
+  bool is_as_expected() const { return !expected_ || inlining_ == *expected_; }
 
   const std::vector<Instance>& instances() const { return instances_; }
   const std::vector<Lost>& lost() const { return lost_; }
@@ -107,12 +118,14 @@ private:
   };
 
   void before_optimisation(llvm::Module& module);
-  // Around a pass that may drop labels and marks together with blocks.
-  void before_dropping(llvm::Function& function, DroppedRecords::Code code);
-  void after_dropping(llvm::StringRef pass, llvm::Function& function, DroppedRecords::Code code);
-  // Around others that may drop marks.
-  void before_leaving(llvm::Function& function) { left_marks_.before(function, code_version_); }
-  void after_leaving(llvm::StringRef pass, llvm::Function& function);
+  // Around a pass over the function that is running, if that matters. Of a loop nothing is left, sometimes.
+  void before_pass(llvm::StringRef pass, const llvm::Any& unit);
+  void after_pass(llvm::StringRef pass, bool has_changed);
+  // What can a pass drop, or leave behind?
+  enum class Watch { kNothing, kMarks, kLabelsAndMarks };
+  static Watch watch_of_loop(const PassTraits& traits, const llvm::Loop& loop);
+  void before_dropping(const PassTraits& traits);
+  void after_dropping(llvm::StringRef pass, const PassTraits& traits);
   // Code without a label needs none of the records any more but those of calls: they would only cost time.
   static void after_inlining(llvm::Module& module);
   void after_optimisation(llvm::Module& module);
@@ -129,6 +142,11 @@ private:
   const extractor::Extraction& extraction_;
   bool optimised_;
   Records records_;
+  const Inlining* expected_;
+  Inlining inlining_; // as it was this time
+  std::optional<RegionCode> code_;
+  llvm::Function* running_ = nullptr; // a pass runs over it, or a loop of it
+  Watch watch_ = Watch::kNothing;
   std::vector<bool> seen_;
   std::vector<Frozen> frozen_;
   std::vector<Instance> instances_;
@@ -149,7 +167,6 @@ private:
   SwitchArms arms_;
   LoopExits loop_exits_;
   ReturnedValues returned_;
-  llvm::Function* unrolled_ = nullptr; // the function of the loop that a pass unrolls
   ValueCheck value_check_;
   std::map<const llvm::Function*, ValueCheck> prepared_; // in code generation
   CodeOrder order_;

@@ -53,8 +53,9 @@ void WriteTags::record(Function& function, DISubprogram& subprogram, DIBuilder& 
   unsigned ordinal = 1;
   for (BasicBlock& block : function)
     for (Instruction& instruction : block)
-      instruction.setDebugLoc(DILocation::get(context, ++ordinal, 0, &subprogram));
-  if (marks == Marks::kNone) return;
+      if (marks != Marks::kOnlyPlacesOfCalls || isa<CallBase>(instruction))
+        instruction.setDebugLoc(DILocation::get(context, ++ordinal, 0, &subprogram));
+  if (marks != Marks::kWrites) return;
   for (BasicBlock& block : function)
     for (Instruction& instruction : block) {
       auto* call = dyn_cast<CallBase>(&instruction);

@@ -30,9 +30,9 @@ namespace rdb::codegen {
 
 class WriteTags {
 public:
-  // Gives every instruction of the function its ordinal as the line of its debug location, and with
-  // `with_marks` every write to memory its mark.
-  enum class Marks { kWrites, kNone };
+  // Gives every instruction of the function, or only calls, its ordinal as the line of its debug location,
+  // and if marks are wanted every write to memory its mark.
+  enum class Marks { kWrites, kNone, kOnlyPlacesOfCalls };
   void record(llvm::Function& function, llvm::DISubprogram& subprogram, llvm::DIBuilder& builder,
               Marks marks);
 

@@ -256,6 +256,9 @@ private:
       facts_ = facts_of(compiler);
       message_options_ = compiler.getDiagnosticOpts();
       map_messages(compiler, files_, ViewKind::kStripped);
+      compiler.getCodeGenOpts().PassBuilderCallbacks.push_back([this](llvm::PassBuilder& builder) {
+        if (!files_.empty()) inlining_.attach(builder);
+      });
     };
     return run_frontend(run);
   }
@@ -432,11 +435,21 @@ private:
     return run_frontend(run);
   }
 
+  // Looks only at code that matters to regions, as far as the compile of the program has shown which does;
+  // at all of it if the optimiser did something else this time.
   int describe(const ObjectFile& program, const TemporaryFile& debug_object) {
+    if (auto result = describe(program, debug_object, &inlining_)) return *result;
+    return describe(program, debug_object, nullptr).value_or(1);
+  }
+
+  // Nothing if the optimiser did not do what was expected.
+  std::optional<int> describe(const ObjectFile& program, const TemporaryFile& debug_object,
+                              const codegen::Inlining* expected) {
     TemporaryFile output;
     codegen::Placement placement(extraction_, facts_.optimisation > 0,
-                                 codegen::Placement::Records::kVariables);
+                                 codegen::Placement::Records::kVariables, expected);
     if (!place(placement, output.path())) return 1;
+    if (!placement.is_as_expected()) return std::nullopt;
     ObjectFile descriptor(output.path());
     ObjectCheck check(program, descriptor);
     UnitDescription unit{files_, extraction_,   placement,   program,
@@ -459,6 +472,7 @@ private:
   const UnitOptions& options_;
   RegionFiles files_;
   UnitFacts facts_;
+  codegen::Inlining inlining_; // of the program
   clang::DiagnosticOptions message_options_;
   extractor::Extraction extraction_;
   std::shared_ptr<DebugDependencies> dependencies_;
