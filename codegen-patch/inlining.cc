@@ -34,9 +34,11 @@ public:
   std::unique_ptr<DiagnosticHandler> take_others() { return std::move(others_); }
 
   bool handleDiagnostics(const DiagnosticInfo& info) override {
-    if (const auto* remark = dyn_cast<OptimizationRemark>(&info))
+    if (const auto* remark = dyn_cast<OptimizationRemark>(&info)) {
       for (const auto& argument : remark->getArgs())
         if (argument.Key == "Callee") note(argument.Val, remark->getFunction());
+      if (!others_->isPassedOptRemarkEnabled(remark->getPassName())) return true; // for nobody else
+    }
     return others_->handleDiagnostics(info);
   }
   bool isAnalysisRemarkEnabled(StringRef pass) const override {

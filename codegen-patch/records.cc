@@ -22,4 +22,10 @@ std::vector<DbgVariableRecord*> value_records_of(const Function& function) {
   return records;
 }
 
+unsigned bits_of(const DbgVariableRecord& record) {
+  if (auto fragment = record.getExpression()->getFragmentInfo())
+    return static_cast<unsigned>(fragment->SizeInBits);
+  return static_cast<unsigned>(record.getVariable()->getSizeInBits().value_or(64));
+}
+
 } // namespace rdb::codegen

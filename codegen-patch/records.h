@@ -21,6 +21,9 @@ std::string variable_record_name(const extractor::Variable& variable);
 // The records that say what the value of a variable is from there on, in their order.
 std::vector<llvm::DbgVariableRecord*> value_records_of(const llvm::Function& function);
 
+// Of the variable, or the part of it, that a record tells of.
+unsigned bits_of(const llvm::DbgVariableRecord& record);
+
 inline descriptors::Part unavailable(uint64_t size, std::string reason) {
   descriptors::Part part;
   part.size = size;

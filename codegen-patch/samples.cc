@@ -343,26 +343,60 @@ const Sampled* Samples::add(const Value& value, const Sampled& sampled) {
   return &known->second;
 }
 
+// What a value is made of; a phi with one way is the same behind a loop as inside.
+static SmallVector<const Value*> parts_of(const Value& value) {
+  const auto* phi = dyn_cast<PHINode>(&value);
+  if ((!phi || phi->getNumIncomingValues() != 1) && !Samples::is_computed(value)) return {};
+  SmallVector<const Value*> parts;
+  for (const Value* operand : cast<Instruction>(value).operands())
+    if (!isa<Function, MetadataAsValue, BasicBlock>(operand)) parts.push_back(operand);
+  return parts;
+}
+
+// Without recursion: a value may be computed in thousands of steps.
 const Sampled* Samples::find(const Value& value) {
-  if (const Sampled* sampled = known(value)) return sampled;
+  std::vector<const Value*> work{&value};
+  SmallPtrSet<const Value*, 16> begun;
+  while (!work.empty()) {
+    const Value& next = *work.back();
+    auto bits = width(next);
+    if (!bits || known(next)) {
+      work.pop_back();
+    } else if (begun.insert(&next).second) {
+      for (const Value* part : reverse(parts_of(next)))
+        work.push_back(part);
+    } else {
+      work.pop_back();
+      add(next, take(next, *bits));
+    }
+  }
+  return known(value);
+}
+
+const Sampled* Samples::part(const Value& value) {
   auto bits = width(value);
   if (!bits) return nullptr;
+  const Sampled* sampled = known(value);
+  return sampled ? sampled : add(value, random(*bits));
+}
+
+Sampled Samples::take(const Value& value, unsigned bits) {
   Sampled result;
   if (auto* integer = dyn_cast<ConstantInt>(&value); integer && !integer->getType()->isVectorTy())
     result.fill(integer->getValue());
   else if (auto* number = dyn_cast<ConstantFP>(&value); number && !number->getType()->isVectorTy())
     result.fill(number->getValueAPF().bitcastToAPInt());
   else if (isa<ConstantPointerNull>(value))
-    result.fill(APInt(*bits, 0));
+    result.fill(APInt(bits, 0));
   else if (isa<ConstantExpr>(value) && value.getType()->isPointerTy())
-    result = address(value, *bits);
+    result = address(value, bits);
   else if (auto* phi = dyn_cast<PHINode>(&value); phi && phi->getNumIncomingValues() == 1)
-    result = *find(*phi->getIncomingValue(0)); // it is the same behind a loop as inside
+    result = *part(*phi->getIncomingValue(0));
   else if (is_computed(value))
-    result = compute(cast<Instruction>(value), *bits);
+    result = compute(cast<Instruction>(value), bits);
   else
-    result = random(*bits);
-  return add(value, result);
+    result = random(bits);
+  return result;
 }
 
 Sampled Samples::address(const Value& constant, unsigned width) {
@@ -382,7 +416,7 @@ Sampled Samples::compute(const Instruction& instruction, unsigned width) {
       element && !element->getType()->isVectorTy()) {
     SmallMapVector<Value*, APInt, 4> variable;
     APInt constant(width, 0);
-    const Sampled* base = find(*element->getPointerOperand());
+    const Sampled* base = part(*element->getPointerOperand());
     if (!base || !element->collectOffset(*layout_, width, variable, constant)) return result;
     for (size_t i = 0; i < kSamples; ++i)
       if ((*base)[i]) {
@@ -390,7 +424,7 @@ Sampled Samples::compute(const Instruction& instruction, unsigned width) {
         result[i].is_impossible = (*base)[i].is_impossible;
       }
     for (auto& [index, scale] : variable) {
-      const Sampled* sampled = find(*index);
+      const Sampled* sampled = part(*index);
       for (size_t i = 0; i < kSamples; ++i)
         if (!sampled || !(*sampled)[i]) {
           result[i].reset();
@@ -401,11 +435,10 @@ Sampled Samples::compute(const Instruction& instruction, unsigned width) {
     }
     return result;
   }
-  for (const Value* operand : instruction.operands())
-    if (!isa<Function, MetadataAsValue, BasicBlock>(operand)) {
-      operands.push_back(find(*operand));
-      if (!operands.back()) return result;
-    }
+  for (const Value* operand : parts_of(instruction)) {
+    operands.push_back(part(*operand));
+    if (!operands.back()) return result;
+  }
   for (size_t i = 0; i < kSamples; ++i) {
     std::vector<APInt> values;
     for (const Sampled* operand : operands)

@@ -66,6 +66,10 @@ private:
   std::optional<unsigned> width(const llvm::Value& value) const;
   Sampled random(unsigned width);
   llvm::APInt random(unsigned width, size_t sample);
+  Sampled take(const llvm::Value& value, unsigned bits);
+  // Of a value that others are made of, once it is known; in code that is never run a value may be made of
+  // itself.
+  const Sampled* part(const llvm::Value& value);
   Sampled address(const llvm::Value& constant, unsigned width);
   Sampled compute(const llvm::Instruction& instruction, unsigned width);
 

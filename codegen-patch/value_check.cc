@@ -16,44 +16,6 @@ using namespace llvm;
 
 namespace {
 
-unsigned bits_of(const DbgVariableRecord& record) {
-  if (auto fragment = record.getExpression()->getFragmentInfo())
-    return static_cast<unsigned>(fragment->SizeInBits);
-  return static_cast<unsigned>(record.getVariable()->getSizeInBits().value_or(64));
-}
-
-// The phis that a value is computed from.
-void find_phis(const Value& value, std::set<const PHINode*>& found) {
-  std::set<const Value*> seen; // values share what they are computed from
-  std::vector<const Value*> work{&value};
-  while (!work.empty()) {
-    const Value* one = work.back();
-    work.pop_back();
-    if (!seen.insert(one).second) continue;
-    if (auto* phi = dyn_cast<PHINode>(one)) found.insert(phi);
-    if (!Samples::is_computed(*one)) continue;
-    for (const Value* operand : cast<Instruction>(one)->operands())
-      work.push_back(operand);
-  }
-}
-
-bool depends_on(const Value& value, const PHINode& phi) {
-  std::set<const PHINode*> found;
-  find_phis(value, found);
-  return found.contains(&phi);
-}
-
-// None if it is not defined in some sample.
-std::optional<Sampled> difference(const Sampled& a, const Sampled& b, unsigned bits) {
-  Sampled result;
-  for (size_t i = 0; i < kSamples; ++i) {
-    if (!a[i] || !b[i]) return std::nullopt;
-    result[i] = a[i]->zextOrTrunc(bits) - b[i]->zextOrTrunc(bits);
-    result[i].is_impossible = a[i].is_impossible || b[i].is_impossible;
-  }
-  return result;
-}
-
 unsigned kind_of(const Instruction& instruction) {
   const auto* comparison = dyn_cast<CmpInst>(&instruction);
   return instruction.getOpcode() << 8 | (comparison ? static_cast<unsigned>(comparison->getPredicate()) : 0);
@@ -72,41 +34,7 @@ bool is_telling(const Sampled& sampled) {
   return defined - most >= kFew;
 }
 
-bool is_constant(const Sampled& sampled) {
-  return all_of(sampled, [&](const Sample& sample) { return !sample || *sample == *sampled.back(); });
-}
-
 } // namespace
-
-std::optional<ValueCheck::Counter> ValueCheck::counter_of(const DbgVariableRecord& record,
-                                                          const Samples& fixed) {
-  std::set<const PHINode*> phis;
-  for (const Value* value : record.location_ops())
-    find_phis(*value, phis);
-  if (phis.size() != 1) return std::nullopt;
-  const PHINode& phi = **phis.begin();
-  if (phi.getNumIncomingValues() != 2) return std::nullopt;
-  unsigned turn = depends_on(*phi.getIncomingValue(0), phi) ? 0 : 1;
-  if (!depends_on(*phi.getIncomingValue(turn), phi)) return std::nullopt;
-  Samples any = Samples::on_top_of(fixed);
-  std::optional<Sampled> value = any.find(record);
-  const Sampled* start = any.find(*phi.getIncomingValue(1 - turn));
-  const Sampled* next = any.find(*phi.getIncomingValue(turn));
-  if (!value || !start || !next) return std::nullopt;
-  auto value_at = [&](const Sampled& counter) {
-    Samples samples = Samples::on_top_of(fixed);
-    samples.set(phi, counter);
-    return samples.find(record);
-  };
-  std::optional<Sampled> first = value_at(*start);
-  std::optional<Sampled> following = value_at(*next);
-  auto step = following ? difference(*following, *value, bits_of(record)) : std::nullopt;
-  // Divided, a counter does not change by the same where it comes to zero from below.
-  for (size_t i = 0; step && i < kFirstFar; ++i)
-    (*step)[i].reset();
-  if (!first || !step || !is_constant(*step)) return std::nullopt;
-  return Counter{phi.getIncomingBlock(1 - turn), phi.getIncomingBlock(turn), *first, *step};
-}
 
 // Does somebody need the whole value, whatever else holds?
 bool ValueCheck::is_needed(const Value& value) const {
@@ -131,8 +59,9 @@ void ValueCheck::before(const Function& function, Phis phis) {
   Samples leaves(function, kOtherSeed);
   for (const Value* value : samples.all())
     if (!Samples::is_computed(*value)) leaves.set(*value, *samples.known(*value));
+  Counters counters(leaves);
   for (auto& [record, expected] : expected_)
-    expected.counter = counter_of(*record, leaves);
+    expected.counter = counters.find(*record);
   // What comes into a phi may be computed from other phis.
   std::map<const PHINode*, Incoming> incoming;
   for (bool grows = true; grows;) {
@@ -234,7 +163,8 @@ bool ValueCheck::is_untouched(const Value& value, const Now& now, std::set<const
                 [&](const Value* one) { return is_untouched(*one, now, seen); });
 }
 
-bool ValueCheck::is_as_before(const DbgVariableRecord& record, const Expected& expected, Now& now) const {
+bool ValueCheck::is_as_before(const DbgVariableRecord& record, const Expected& expected, Now& now,
+                              Counters& counters) const {
   // 1. The same values, or what took their place.
   bool same = record.getExpression() == expected.expression &&
               expected.operands.size() == record.getNumVariableLocationOps();
@@ -256,7 +186,7 @@ bool ValueCheck::is_as_before(const DbgVariableRecord& record, const Expected& e
       return true;
   }
   // 3. One that counts along.
-  auto counter = expected.counter ? counter_of(record, now.fixed) : std::nullopt;
+  auto counter = expected.counter ? counters.find(record) : std::nullopt;
   return counter && counter->from == expected.counter->from && counter->turn == expected.counter->turn &&
          agree(counter->first, expected.counter->first, bits_of(record)) &&
          agree(counter->step, expected.counter->step, bits_of(record));
@@ -266,23 +196,24 @@ void ValueCheck::after(Function& function) {
   if (expected_.empty()) return;
   find_new_phis(function);
   Now now = look(function);
+  Counters counters(now.fixed);
+  std::map<std::pair<const DILocalVariable*, const DILocation*>, std::vector<const Expected*>> by_variable;
+  for (const auto& [record, expected] : expected_)
+    by_variable[{expected.variable, expected.inlined_at}].push_back(&expected);
   for (DbgVariableRecord* record : value_records_of(function)) {
-    auto is_of = [&](const Expected& expected) {
-      return expected.variable == record->getVariable() &&
-             expected.inlined_at == record->getDebugLoc().getInlinedAt();
-    };
-    auto own = expected_.find(record);
+    auto same = by_variable.find({record->getVariable(), record->getDebugLoc().getInlinedAt()});
     // A variable that was in memory until now has records for the first time.
-    if (none_of(expected_, [&](const auto& entry) { return is_of(entry.second); })) continue;
+    if (same == by_variable.end()) continue;
+    auto own = expected_.find(record);
+    bool is_own = own != expected_.end() && own->second.variable == record->getVariable() &&
+                  own->second.inlined_at == record->getDebugLoc().getInlinedAt();
     // One that is new is a copy of another.
-    bool good = own != expected_.end() && is_of(own->second)
-                    ? is_as_before(*record, own->second, now)
-                    : any_of(expected_, [&](const auto& entry) {
-                        return is_of(entry.second) &&
-                               entry.second.expression->getFragmentInfo() ==
-                                   record->getExpression()->getFragmentInfo() &&
-                               is_as_before(*record, entry.second, now);
-                      });
+    bool good = is_own ? is_as_before(*record, own->second, now, counters)
+                       : any_of(same->second, [&](const Expected* expected) {
+                           return expected->expression->getFragmentInfo() ==
+                                      record->getExpression()->getFragmentInfo() &&
+                                  is_as_before(*record, *expected, now, counters);
+                         });
     if (good) continue;
     if (is_traced())
       fmt::print(stderr, "rdb: in {}: '{}' is computed to something else\n", function.getName().str(),

@@ -5,6 +5,7 @@
 // computed to the same as before; else the record says nothing from then on.
 #pragma once
 
+#include "codegen-patch/counters.h"
 #include "codegen-patch/samples.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -48,16 +49,6 @@ private:
     std::vector<const llvm::Value*> operands;
     bool is_new = false; // another phi took its place
   };
-  // A value that changes by the same with each turn of a loop. The loop may count in another way afterwards:
-  // the value is the same if it is so at the loop's begin, and changes by as much.
-  struct Counter {
-    const llvm::BasicBlock* from;
-    const llvm::BasicBlock* turn;
-    Sampled first;
-    Sampled step;
-  };
-  static std::optional<Counter> counter_of(const llvm::DbgVariableRecord& record, const Samples& fixed);
-
   struct Expected {
     const llvm::DILocalVariable* variable;
     const llvm::DILocation* inlined_at;
@@ -79,7 +70,8 @@ private:
   Now look(const llvm::Function& function) const;
   // Is it still computed in the same way from the same? Then it does not matter how little samples tell.
   bool is_untouched(const llvm::Value& value, const Now& now, std::set<const llvm::Value*>& seen) const;
-  bool is_as_before(const llvm::DbgVariableRecord& record, const Expected& expected, Now& now) const;
+  bool is_as_before(const llvm::DbgVariableRecord& record, const Expected& expected, Now& now,
+                    Counters& counters) const;
 
   Phis phis_ = Phis::kNeedAll;
   std::vector<Known> known_;
