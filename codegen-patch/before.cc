@@ -21,7 +21,6 @@ namespace rdb::codegen {
 namespace {
 
 using namespace llvm;
-using extractor::DebugFunction;
 using extractor::Variable;
 
 // Which debug function belongs to the marker of a region in this host? By the host's name; hosts whose name

@@ -55,6 +55,7 @@ void write_time_trace(clang::CompilerInstance& compiler) {
 
 bool execute(clang::CompilerInstance& compiler, const FrontendRun& run) {
   if (!run.action) return clang::ExecuteCompilerInvocation(&compiler);
+  compiler.LoadRequestedPlugins();
   if (!compiler.getFrontendOpts().LLVMArgs.empty()) {
     std::vector<const char*> options{"clang (LLVM option parsing)"};
     for (const std::string& option : compiler.getFrontendOpts().LLVMArgs)

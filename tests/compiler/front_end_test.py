@@ -8,6 +8,7 @@ import unittest
 from toolchain import BUILD, CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest, without_regions
 
 ORACLE = os.path.join(BUILD, "lib", "librdb_oracle.so")
+UNSTEADY = os.path.join(BUILD, "lib", "librdb_unsteady_inlining.so")
 RDB = os.path.join(BUILD, "bin", "rdb")
 
 # A region at the very place of a variable that nobody needs, in a block that is never reached when optimised.
@@ -105,6 +106,40 @@ int main(int argc, char **argv) {
 }
 """
 
+# A write that only the code of an inlined function makes.
+PUT = """\
+#include <rdb/rdb.h>
+#include <stdio.h>
+struct Sum { int count, sum; };
+static void put(struct Sum *to, int n) { to->count++; to->sum += n; }
+__attribute__((noinline)) int add(struct Sum *to, int n) {
+  put(to, n);
+  rdb_begin
+    printf("%d of %d\\n", to->count, to->sum);
+  rdb_end
+  return to->sum;
+}
+int main(void) {
+  struct Sum sum = {0, 0};
+  return add(&sum, 7) + add(&sum, 7) == 21 ? 0 : 1;
+}
+"""
+
+LONG = """\
+#include <rdb/rdb.h>
+#include <stdio.h>
+unsigned mix(unsigned x, unsigned y) {
+%s  rdb_begin
+    printf("%%u\\n", x);
+  rdb_end
+  return x;
+}
+int main(int argc, char **argv) {
+  printf("%%u\\n", mix(argc, 4));
+  return 0;
+}
+"""
+
 
 class FrontEnd(CompilerTest):
     def records(self, bundle):
@@ -135,6 +170,29 @@ class FrontEnd(CompilerTest):
                 right = ["sum 3 at 0", "sum 10 at 1", "sum 34 at 2", "sum 103 at 3"]
                 shown = self.debug_output().splitlines()
                 self.assertEqual(shown, right if not missing else [line for line in right if line in shown])
+
+    def test_code_that_is_inlined_otherwise(self):
+        """What the compile of the program shows is expected of the one that follows regions; where it does something else it is done once more,
+        and nothing is left to chance."""
+        self.write("put.c", PUT)
+        shown = []
+        for chosen, compiles in (("none", 3), ("3", 4)):
+            done = self.run_command(["/usr/bin/env", "UNSTEADY_COMPILE=" + chosen, RDB_CLANG, "-O2", "-fpass-plugin=" + UNSTEADY, "put.c",
+                                     "-o", "prog"])
+            self.assertEqual(done.stderr.splitlines(), [f"compile {i + 1}" for i in range(compiles)])
+            shown.append([[word for word in r if "__rdb_fn_" not in word] for r in self.records("prog.rdb")
+                          if r[0] in ("region", "location", "argument")])
+            self.assertEqual(self.debug_output(), "1 of 7\n2 of 14\n")
+        self.assertEqual(shown[0], shown[1])
+
+    def test_long_computations(self):
+        """No way of looking at values may need a stack as deep as they are long."""
+        steps = "".join(f"  x = x * 3 + (y ^ {7919 * i + 1}u); y ^= x >> 3;\n" for i in range(3000))
+        self.write("long.c", LONG % steps)
+        self.run_command([RDB_CLANG, "-O1", "long.c", "-o", "prog"])
+        self.assertEqual([r[6] for r in self.records("prog.rdb") if r[0] == "region"], ["complete"])
+        shown = self.debug_output().split()
+        self.assertEqual(shown[0], shown[1])
 
     def test_lost_regions(self):
         self.write("lost.c", LOST)

@@ -34,10 +34,11 @@ FIRST_CXX = 20_000
 FIRST_KEPT = 30_000
 FIRST_CHOICES = 40_000
 
-# 13: a value that is made of itself, in code that is never run. The next three: a copy that callers leave out, a sum whose parts wrap around, and a store that code generation moves ahead of a label
-# in a loop. Then a frame that is set up late; regions that are passed by where their loop is left at once, or go with it; values with many ways to
-# what they are computed from; an unrolled loop, switch arms that became one, labels of two ways in one block and of two turns; C++; variables
-# that others change; and choices: a value in one bit, comparisons that are turned around or needed under conditions, a block that is cut in two.
+# 13: a value that is made of itself, in code that is never run. The next three: a copy that callers leave out, a sum whose parts wrap around, and
+# a store that code generation moves ahead of a label in a loop. Then a frame that is set up late; regions that are passed by where their loop is
+# left at once, or go with it; values with many ways to what they are computed from; an unrolled loop, switch arms that became one, labels of two
+# ways in one block and of two turns; C++; variables that others change; and choices: a value in one bit, comparisons that are turned around or
+# needed under conditions, a block that is cut in two.
 SOME = (*range(8), 13, 147, 178, 249, 293, 117, 201, *(FIRST_WIDE + seed for seed in (8, 10, 17, 79, 96)), *range(FIRST_CXX, FIRST_CXX + 3),
         *range(FIRST_KEPT, FIRST_KEPT + 3), FIRST_KEPT + 52, *(FIRST_CHOICES + seed for seed in (64, 128, 221, 283, 295, 327)))
 MANY = (*range(260), *range(FIRST_WIDE, FIRST_WIDE + 100), *range(FIRST_CXX, FIRST_CXX + 18), *range(FIRST_KEPT, FIRST_KEPT + 60),
