@@ -188,7 +188,7 @@ void Placement::after_optimisation(Module& module) {
   DIBuilder builder(module, /*AllowUnresolved=*/false);
   std::set<size_t> left_out = calls_.left_out_at_start(module);
   for (const Function& function : module)
-    if (!function.isDeclaration()) left_out.merge(calls_.left_out(function));
+    if (!function.isDeclaration()) left_out.merge(calls_.left_out(function, inlining_));
   for (size_t region : left_out)
     lost_.push_back({region, "the optimiser left out calls that lead to it"});
   for (size_t region : dropped_)

@@ -101,7 +101,7 @@ std::set<const Function*> CallMarks::find(Module& module,
     for (Instruction& instruction : instructions(function)) {
       auto found = behind.find(callee_of(instruction));
       if (found == behind.end() || found->second.empty()) continue;
-      if (inlining && !inlining->may_lack_calls_of(*found->first)) continue;
+      if (inlining && !inlining->may_lack_calls_of(found->first->getName())) continue;
       calls_.push_back({found->first->getName().str(), found->second});
       unmarked_.push_back(&instruction);
       functions.insert({&function, found->first});
@@ -130,7 +130,7 @@ std::set<size_t> CallMarks::left_out_at_start(const Module& module) const {
   return result;
 }
 
-std::set<size_t> CallMarks::left_out(const Function& function) const {
+std::set<size_t> CallMarks::left_out(const Function& function, const Inlining& inlining) const {
   std::set<size_t> result;
   std::set<Place> inlined;
   bool is_known = false;
@@ -142,8 +142,7 @@ std::set<size_t> CallMarks::left_out(const Function& function) const {
         auto number = label ? parse_number(label->getLabel()->getName(), kCallName) : std::nullopt;
         if (!number) continue;
         const Call& call = calls_[*number];
-        const Function* callee = function.getParent()->getFunction(call.callee);
-        if (callee && !may_be_left_out(*callee)) continue;
+        if (!inlining.may_lack_calls_of(call.callee)) continue;
         Place place(cast<DISubprogram>(label->getLabel()->getScope()), label->getLabel()->getLine(),
                     record.getDebugLoc().getInlinedAt());
         if (!marked.try_emplace(place, &call).second) result.insert(call.regions.begin(), call.regions.end());

@@ -37,7 +37,7 @@ public:
   static bool is_mark(llvm::StringRef name);
 
   // After it: the regions behind calls that are not made in this function as the source says.
-  std::set<size_t> left_out(const llvm::Function& function) const;
+  std::set<size_t> left_out(const llvm::Function& function, const Inlining& inlining) const;
   // And those behind calls ahead of main.
   std::set<size_t> left_out_at_start(const llvm::Module& module) const;
 

@@ -145,7 +145,7 @@ void Placement::after_pass(StringRef pass, bool has_changed) {
 }
 
 void Placement::attach(PassBuilder& builder) {
-  if (expected_) inlining_.attach(builder);
+  inlining_.attach(builder);
   if (auto* callbacks = builder.getPassInstrumentationCallbacks(); callbacks && optimised_) {
     callbacks->registerBeforeNonSkippedPassCallback([this](StringRef pass, const Any& unit) {
       before_pass(pass, unit);

@@ -16,7 +16,8 @@ namespace rdb::codegen {
 
 using namespace llvm;
 
-bool may_be_left_out(const Function& function) {
+// Has a call of it no effect but its result, or what it writes to memory that it is given?
+static bool may_be_left_out(const Function& function) {
   MemoryEffects elsewhere = function.getMemoryEffects().getWithoutLoc(IRMemLocation::ArgMem);
   return elsewhere.onlyReadsMemory() && function.willReturn() && function.doesNotThrow();
 }
@@ -73,10 +74,13 @@ void Inlining::note(const Module& module) {
   }
 }
 
-bool Inlining::may_lack_calls_of(const Function& function) const {
-  std::string name = name_of(function).str();
+bool Inlining::may_lack_calls_of(StringRef function) const {
+  std::string name = GlobalValue::dropLLVMManglingEscape(function).str();
   // Of one that is gone and was not put anywhere nothing is known.
-  return left_out_.contains(name) || (!kept_.contains(name) && !callers_.contains(name));
+  if (left_out_.contains(name) || (!kept_.contains(name) && !callers_.contains(name))) return true;
+  // What the optimiser makes of a function for some calls is named after it, with a dot and more behind.
+  auto made_of_it = left_out_.lower_bound(name + ".");
+  return made_of_it != left_out_.end() && StringRef(*made_of_it).starts_with(name + ".");
 }
 
 void Inlining::attach(PassBuilder& builder) {

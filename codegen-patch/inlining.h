@@ -18,9 +18,6 @@ class PassBuilder;
 
 namespace rdb::codegen {
 
-// Has a call of it no effect but its result, or what it writes to memory that it is given?
-bool may_be_left_out(const llvm::Function& function);
-
 class Inlining {
 public:
   // Watches the compile that follows in this process, and does not change anything in it.
@@ -30,8 +27,8 @@ public:
   static llvm::StringRef name_of(const llvm::Function& function);
   // By function: those into which it was put, at least in one place.
   const std::map<std::string, std::set<std::string>>& callers() const { return callers_; }
-  // Can calls of the function be missing in the end, and its code, too?
-  bool may_lack_calls_of(const llvm::Function& function) const;
+  // Can calls of the function with this name be missing in the end, and its code, too?
+  bool may_lack_calls_of(llvm::StringRef function) const;
 
   friend bool operator==(const Inlining&, const Inlining&) = default;
 
