@@ -32,7 +32,10 @@ class Inlining::Remarks : public DiagnosticHandler {
 public:
   Remarks(Inlining& inlining, std::unique_ptr<DiagnosticHandler> others)
       : inlining_(inlining), others_(std::move(others)) {}
-  std::unique_ptr<DiagnosticHandler> take_others() { return std::move(others_); }
+  std::unique_ptr<DiagnosticHandler> take_others() {
+    others_->HasErrors |= HasErrors;
+    return std::move(others_);
+  }
 
   bool handleDiagnostics(const DiagnosticInfo& info) override {
     if (const auto* remark = dyn_cast<OptimizationRemark>(&info)) {
@@ -102,6 +105,7 @@ void Inlining::attach(PassBuilder& builder) {
     if (const auto* module = any_cast<const Module*>(&unit)) *context = &(*module)->getContext();
     if (const auto* component = any_cast<const LazyCallGraph::SCC*>(&unit))
       *context = &(*component)->begin()->getFunction().getContext();
+    if (!*context) return;
     (*context)->setDiagnosticHandler(std::make_unique<Remarks>(*this, (*context)->getDiagnosticHandler()));
   });
   callbacks->registerAfterPassCallback([=, this](StringRef, const Any& unit, const PreservedAnalyses&) {

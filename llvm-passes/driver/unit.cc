@@ -177,6 +177,7 @@ void make_quiet(clang::CompilerInstance& compiler, const std::string& output) {
   code.SplitDwarfOutput.clear();
   code.OptRecordFile.clear();
   code.StackUsageOutput.clear();
+  code.OptimizationRemark = code.OptimizationRemarkMissed = code.OptimizationRemarkAnalysis = {};
   if (!code.CoverageNotesFile.empty()) code.CoverageNotesFile = "/dev/null";
   code.DiscardValueNames = false;
 }

@@ -2,6 +2,7 @@
 """What users and build systems see of rdb-clang besides programs: messages with the right line, dependency files,
 preprocessed text, descriptors at each level of optimisation, and the ways to say that something is debug code."""
 import os
+import re
 import subprocess
 import unittest
 
@@ -184,6 +185,17 @@ class FrontEnd(CompilerTest):
                           if r[0] in ("region", "location", "argument")])
             self.assertEqual(self.debug_output(), "1 of 7\n2 of 14\n")
         self.assertEqual(shown[0], shown[1])
+
+    def test_remarks_are_clangs(self):
+        self.write("plain.c", without_regions(PUT))
+        self.write("put.c", PUT)
+        remarks = ["-O2", "-Rpass=.*", "-Rpass-missed=.*", "-Rpass-analysis=.*", "-fno-caret-diagnostics", "-c"]
+        plain = self.run_command([CLANG, *remarks, "plain.c"]).stderr
+        ours = self.run_command([RDB_CLANG, *remarks, "put.c"]).stderr
+        self.assertIn("'put' inlined into 'add'", plain)
+        words = [re.sub(r"^[a-z]*\.c:\d+:", "", text, flags=re.M) for text in (plain, ours)]
+        self.assertEqual(words[1], words[0])
+        self.assertIn("put.c:6:3: remark: 'put' inlined", ours)
 
     def test_long_computations(self):
         """No way of looking at values may need a stack as deep as they are long."""
