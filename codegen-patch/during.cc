@@ -5,6 +5,7 @@
 #include "codegen-patch/label_trace.h"
 #include "codegen-patch/pass_traits.h"
 #include "codegen-patch/placement.h"
+#include "codegen-patch/records.h"
 
 #include "llvm/Analysis/LazyCallGraph.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -43,8 +44,7 @@ const Function* function_of(const Any& unit) {
 
 // One that has gone astray tells of a miss as long as it is there.
 bool is_label_of_region(const DbgRecord& record) {
-  const auto* label = dyn_cast<DbgLabelRecord>(&record);
-  return label && region_of_label(label->getLabel()->getName());
+  return region_of_label(name_of(record)).has_value();
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 
 #include "codegen-patch/call_marks.h"
 #include "codegen-patch/debug_names.h"
+#include "codegen-patch/records.h"
 #include "codegen-patch/write_tags.h"
 
 #include "llvm/ADT/APInt.h"
@@ -23,11 +24,6 @@ namespace rdb::codegen {
 using namespace llvm;
 
 namespace {
-
-StringRef name_of(const DbgRecord& record) {
-  const auto* label = dyn_cast<DbgLabelRecord>(&record);
-  return label ? label->getLabel()->getName() : cast<DbgVariableRecord>(record).getVariable()->getName();
-}
 
 // The blocks from which a label can be reached, or the mark of a call.
 SmallPtrSet<const BasicBlock*, 16> blocks_ahead_of_labels(const Function& function) {

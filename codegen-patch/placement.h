@@ -38,6 +38,7 @@
 
 namespace llvm {
 class Any;
+class DIBuilder;
 class DILabel;
 class DILocation;
 class DILocalVariable;
@@ -129,6 +130,8 @@ private:
   // Code without a label needs none of the records any more but those of calls: they would only cost time.
   static void after_inlining(llvm::Module& module);
   void after_optimisation(llvm::Module& module);
+  class Freezer;
+  void freeze(llvm::Function& function, llvm::DIBuilder& builder);
   void on_prepared_function(llvm::Function& function);
   void on_machine_function(llvm::MachineFunction& function);
   // Without optimisation.

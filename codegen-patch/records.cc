@@ -12,6 +12,11 @@ namespace rdb::codegen {
 
 using namespace llvm;
 
+StringRef name_of(const DbgRecord& record) {
+  const auto* label = dyn_cast<DbgLabelRecord>(&record);
+  return label ? label->getLabel()->getName() : cast<DbgVariableRecord>(record).getVariable()->getName();
+}
+
 std::vector<DbgVariableRecord*> value_records_of(const Function& function) {
   std::vector<DbgVariableRecord*> records;
   for (const Instruction& instruction : instructions(function))
