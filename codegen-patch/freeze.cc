@@ -138,9 +138,9 @@ private:
   using Pieces = std::vector<std::pair<Piece, const DbgVariableRecord*>>;
 
   void collect();
-  void freeze(LabelAt& at, std::vector<Target> stale);
+  void freeze(LabelAt& at, const WriteTags::Moved& moved);
   std::vector<Target> unread_globals(const extractor::DebugFunction& debug) const;
-  std::string why_lost(const DbgLabelRecord& label) const;
+  std::string why_lost(const DbgLabelRecord& label, const WriteTags::Moved& moved) const;
   // Returns where the argument is in memory, if it is.
   const Value* freeze_argument(const LabelAt& at, size_t position, Reach& memory);
   Pieces pieces_of(const LabelAt& at, size_t position) const;
@@ -195,11 +195,13 @@ std::vector<Target> Placement::Freezer::unread_globals(const extractor::DebugFun
   return unread;
 }
 
-std::string Placement::Freezer::why_lost(const DbgLabelRecord& label) const {
+std::string Placement::Freezer::why_lost(const DbgLabelRecord& label, const WriteTags::Moved& moved) const {
   if (in_vectorised_loop(label.getInstruction()->getParent(), loops_))
     return "the optimiser made a loop around it do several turns at once";
   if (placement_.optimised_ && placement_.tags_.lost_recursion(function_, label))
     return "the optimiser turned a recursion around it into a loop";
+  if (!moved.call.empty())
+    return fmt::format("the optimiser may have moved a call of '{}' to the other side of it", moved.call);
   return "";
 }
 
@@ -309,7 +311,7 @@ Placement::Frozen::Origin Placement::Freezer::origin_of(const Reach& pointer, co
   return origin;
 }
 
-void Placement::Freezer::freeze(LabelAt& at, std::vector<Target> stale) {
+void Placement::Freezer::freeze(LabelAt& at, const WriteTags::Moved& moved) {
   size_t index = *parse_label(at.record->getLabel()->getName());
   const extractor::DebugFunction& debug = placement_.extraction_.functions[index];
   Frozen& frozen = placement_.frozen_.emplace_back();
@@ -319,8 +321,8 @@ void Placement::Freezer::freeze(LabelAt& at, std::vector<Target> stale) {
   frozen.is_value.resize(debug.variables.size());
   frozen.scope = at.scope;
   frozen.inlined_at = at.inlined_at;
-  frozen.lost = why_lost(*at.record);
-  frozen.stale = std::move(stale);
+  frozen.lost = why_lost(*at.record, moved);
+  frozen.stale = moved.stale;
   for (Target& target : unread_globals(debug))
     frozen.stale.push_back(std::move(target));
   std::vector<Reach>& memory = reach_[at.instance];
@@ -350,11 +352,11 @@ void Placement::Freezer::run() {
   label_records.reserve(labels_.size());
   for (const LabelAt& at : labels_)
     label_records.push_back(at.record);
-  WriteTags::StaleAt stale;
-  if (placement_.optimised_) stale = placement_.tags_.find_stale(function_, label_records);
+  WriteTags::MovedAt moved;
+  if (placement_.optimised_) moved = placement_.tags_.find_moved(function_, label_records);
   placement_.frozen_in_[&function_] = {placement_.frozen_.size(), placement_.frozen_.size() + labels_.size()};
   for (LabelAt& at : labels_)
-    freeze(at, stale[at.record]);
+    freeze(at, moved[at.record]);
   if (placement_.optimised_)
     for (DbgVariableRecord* record : records_)
       if (!record->isDbgDeclare()) record->eraseFromParent();

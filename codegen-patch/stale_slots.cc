@@ -90,10 +90,10 @@ void StaleSlots::find(Function& function) {
       if (slots.contains(label)) labels.push_back(label);
     }
   if (labels.empty()) return;
-  WriteTags::StaleAt stale = tags_.find_stale(function, labels);
+  WriteTags::MovedAt moved = tags_.find_moved(function, labels);
   AliasQueries queries(function);
   for (DbgLabelRecord* label : labels) {
-    std::vector<Target>& targets = stale[label];
+    const std::vector<Target>& targets = moved[label].stale;
     const std::vector<extractor::Variable>& variables =
         extraction_.functions[*parse_label(label->getLabel()->getName())].variables;
     for (const auto& [position, parts] : slots[label])

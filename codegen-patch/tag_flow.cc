@@ -65,7 +65,7 @@ void TagFlow::walk(const Block& block, std::vector<Set>& states, bool note) {
       break;
     case Step::Kind::kLabel:
       just_written.clear();
-      if (note) note_stale(step, block, states);
+      if (note) note_moved(step, block, states);
       break;
     }
   }
@@ -124,8 +124,15 @@ bool TagFlow::is_sure(const Group& group) const {
   });
 }
 
-void TagFlow::note_stale(const Step& label, const Block& home, const std::vector<Set>& states) {
-  std::vector<Target>& stale = result[label.label];
+bool TagFlow::may_not_return(const Group& group) const {
+  return any_of(group.tags, [&](unsigned tag) {
+    const Function* callee = function_.getParent()->getFunction(tags_.tags_[tag].callee);
+    return tags_.tags_[tag].is_call && !(callee && callee->willReturn() && callee->doesNotThrow());
+  });
+}
+
+void TagFlow::note_moved(const Step& label, const Block& home, const std::vector<Set>& states) {
+  auto& [stale, moved_call] = result[label.label];
   std::optional<std::set<unsigned>> after;
   for (unsigned i = 0; i < groups_.size(); ++i) {
     if ((states[i] & ~kInStep) == 0 || groups_[i].is_inlined) continue;
@@ -133,6 +140,9 @@ void TagFlow::note_stale(const Step& label, const Block& home, const std::vector
       if (!after) after = groups_after(label, home);
       if (!after->contains(i)) continue;
     }
+    if (!groups_[i].writes.empty() &&
+        may_not_return(groups_[i]))
+      moved_call = tags_.tags_[*groups_[i].tags.begin()].callee;
     bool is_located = groups_[i].is_piece || (!groups_[i].records.empty() && !groups_[i].is_scattered &&
                                               groups_[i].memory.size() == groups_[i].marks.size());
     for (unsigned tag : groups_[i].tags) {
@@ -205,7 +215,7 @@ void TagFlow::run() {
   }
 }
 
-WriteTags::StaleAt WriteTags::find_stale(Function& function,
+WriteTags::MovedAt WriteTags::find_moved(Function& function,
                                          const std::vector<DbgLabelRecord*>& labels) const {
   return TagFlow(*this, function, labels).result;
 }

@@ -22,7 +22,7 @@ class TagFlow {
 public:
   TagFlow(const WriteTags& tags, llvm::Function& function, const std::vector<llvm::DbgLabelRecord*>& labels);
 
-  WriteTags::StaleAt result;
+  WriteTags::MovedAt result;
 
 private:
   using Set = uint8_t; // of states
@@ -141,7 +141,10 @@ private:
   // them to come, neither in the source nor in the code, all that the source says has been done.
   bool is_sure(const Group& group) const;
 
-  void note_stale(const Step& label, const Block& home, const std::vector<Set>& states);
+  // Does it depend on a call of it whether the code behind is reached at all?
+  bool may_not_return(const Group& group) const;
+
+  void note_moved(const Step& label, const Block& home, const std::vector<Set>& states);
 
   // The stack slots that are still in memory.
   const std::multimap<Home, const llvm::AllocaInst*>& slots();

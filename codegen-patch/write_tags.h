@@ -40,9 +40,13 @@ public:
   void record_globals(const llvm::Module& module);
   bool is_pointed_to(const std::string& global) const { return !without_pointers_.contains(global); }
 
-  // What may be stale at the labels of a function, by label.
-  using StaleAt = std::map<const llvm::DbgLabelRecord*, std::vector<Target>>;
-  StaleAt find_stale(llvm::Function& function, const std::vector<llvm::DbgLabelRecord*>& labels) const;
+  // What is not at a label as the source has it.
+  struct Moved {
+    std::vector<Target> stale; // memory, maybe
+    std::string call;          // of this function, which may not return, and is made on the other side of it
+  };
+  using MovedAt = std::map<const llvm::DbgLabelRecord*, Moved>;
+  MovedAt find_moved(llvm::Function& function, const std::vector<llvm::DbgLabelRecord*>& labels) const;
 
   // Did a function around the label call itself, and does so no more? Then its calls are turns of a loop, and
   // a region stands for other turns than the source says.

@@ -23,7 +23,7 @@ def first_not_in_order(lines, expected):
 NAMES = ("basics.c", "objects.cc", "shared.c", "debug_statics.c", "control.c", "paths.c", "stale_statics.c",
          "vla_bits_union.c", "shared_objects.cc", "overwritten.c", "joined.c", "shrunk.c",
          "left_out.c", "simplified.c", "order.c", "registers.c", "dropped.c", "guarded.cc", "pointed_to.cc", "taken_apart.c", "no_code.c", "started.cc", "exact.cc",
-         "bypassed.c")
+         "bypassed.c", "moved_calls.c")
 
 
 class Values(CompilerTest):

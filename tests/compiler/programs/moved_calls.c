@@ -1,0 +1,68 @@
+// Calls that two branches have in common are made behind both, or ahead of them: past regions. One that does
+// not come back shows it: what is behind it is not reached, and what is ahead of it is.
+#include <rdb/rdb.h>
+#include <setjmp.h>
+#include <stdio.h>
+
+static jmp_buf out;
+static volatile int total, other;
+
+__attribute__((noinline)) static void check(int n) {
+  printf("check %d\n", n);
+  if (n == 3) longjmp(out, 1);
+}
+
+__attribute__((noinline)) static void behind(int c, int n) {
+  if (c) {
+    total += 2;
+    check(n);
+    rdb_begin
+      printf("behind then %d\n", n);
+    rdb_end
+  } else {
+    other -= n;
+    check(n);
+    rdb_begin
+      printf("behind else %d\n", n);
+    rdb_end
+  }
+}
+
+__attribute__((noinline)) static void ahead(int c, int n) {
+  if (c) {
+    rdb_begin
+      printf("ahead then %d\n", n);
+    rdb_end
+    check(n);
+    total += 2;
+  } else {
+    rdb_begin
+      printf("ahead else %d\n", n);
+    rdb_end
+    check(n);
+    other -= n;
+  }
+}
+
+__attribute__((noinline)) static void between(int c, int n) {
+  if (c) {
+    check(n);
+    rdb_begin
+      printf("between %d\n", n);
+    rdb_end
+    check(n + 1);
+  } else {
+    check(n + 1);
+  }
+}
+
+int main(void) {
+  for (int n = 0; n < 5; ++n)
+    for (int c = 0; c < 2; ++c) {
+      if (!setjmp(out)) behind(c, n);
+      if (!setjmp(out)) ahead(c, n);
+      if (!setjmp(out)) between(c, n);
+    }
+  printf("total %d %d\n", total, other);
+  return 0;
+}
