@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/debug/after.h"
 
+#include "rdbtool/debug/jumps_out.h"
 #include "rdbtool/engine/path.h"
 
 #include <algorithm>
@@ -80,6 +81,8 @@ void After::expect(replay::Replayer& replayer, uint64_t pc) {
   bool is_call = instruction.kind == engine::Kind::call || instruction.kind == engine::Kind::call_indirect;
   auto [place, fresh] = waiting_.try_emplace(instruction.end());
   if (fresh) replayer.translator().add_hook(GuestAddr(instruction.end()));
+  for (; is_call && jumps_hooked_ < jumps_.size(); ++jumps_hooked_)
+    replayer.translator().add_hook(GuestAddr(jumps_[jumps_hooked_]));
   Waiting waiting{pc, replayer.thread(), regs.gpr[engine::RSP], is_call};
   // A plain instruction that did not get there (it faulted) is over now.
   if (!is_call)
@@ -90,16 +93,21 @@ void After::expect(replay::Replayer& replayer, uint64_t pc) {
 }
 
 void After::arrive(replay::Replayer& replayer, uint64_t pc, std::vector<uint64_t>& out) {
+  if (std::ranges::find(jumps_, pc) != jumps_.end())
+    if (std::optional<CallsLeft> left = calls_left(replayer))
+      for (auto& [address, waiting] : waiting_)
+        std::erase_if(waiting, [&](const Waiting& w) {
+          return w.is_call && w.thread == replayer.thread() && left->has(w.sp);
+        });
   auto found = waiting_.find(pc);
   if (found == waiting_.end()) return;
   uint64_t sp = replayer.registers().gpr[engine::RSP];
   std::erase_if(found->second, [&](const Waiting& w) {
     if (w.thread != replayer.thread()) return false;
-    if (!w.is_call || w.sp == sp) {
-      out.push_back(w.instruction);
-      return true;
-    }
-    return w.sp < sp; // a frame that was left in another way
+    if (w.is_call && w.sp > sp) return false;
+    if (w.is_call && w.sp < sp) return true; // a frame that was left in another way
+    if (!w.is_call || has_come_back(replayer, pc)) out.push_back(w.instruction);
+    return true;
   });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What "after an instruction" means for a thread that is about to execute it: when it comes to the next one,
-// or to where a call returns, in the same frame; and not at all if a branch goes elsewhere.
+// or to where a call returns, in the same frame; and not at all if a branch goes elsewhere, or if the call is
+// left in another way, by longjmp() or an exception, and the thread comes by there later.
 #pragma once
 
 #include "rdbtool/replay/replayer.h"
@@ -20,6 +21,9 @@ public:
 
   bool waits() const { return !waiting_.empty(); }
 
+  // One of kJumpsOut, in the guest.
+  void add_jump(uint64_t function) { jumps_.push_back(function); }
+
 private:
   struct Waiting {
     uint64_t instruction;
@@ -28,6 +32,8 @@ private:
     bool is_call; // else the stack pointer does not matter
   };
   std::unordered_map<uint64_t, std::vector<Waiting>> waiting_; // by the address that is waited for
+  std::vector<uint64_t> jumps_;
+  size_t jumps_hooked_ = 0; // as soon as calls are waited for
 };
 
 } // namespace rdb::debug

@@ -118,33 +118,37 @@ void EventTrace::trace_syscalls(const std::string& names) {
   });
 }
 
-// How many traced calls the one that begins is in. Some may have been left by longjmp() or an exception.
-size_t EventTrace::enter(replay::Replayer& replayer) {
-  std::vector<uint64_t>& calls = calls_[replayer.thread()];
+// How many traced calls the one that begins is in. Some may have been left by longjmp() or an exception. One
+// that begins where another did may be its last act, a jump: then it returns to the same place.
+size_t EventTrace::enter(replay::Replayer& replayer, uint64_t function, uint64_t back) {
+  std::vector<Call>& calls = calls_[replayer.thread()];
   uint64_t sp = replayer.registers().gpr[engine::RSP];
-  while (!calls.empty() && calls.back() < sp)
+  auto is_over = [&](const Call& call) {
+    return call.sp < sp || (call.sp == sp && (call.back != back || call.function == function));
+  };
+  while (!calls.empty() && is_over(calls.back()))
     calls.pop_back();
-  calls.push_back(sp);
+  calls.push_back({sp, function, back});
   return calls.size() - 1;
 }
 
 // The same for one that has returned.
 size_t EventTrace::leave(replay::Replayer& replayer) {
-  std::vector<uint64_t>& calls = calls_[replayer.thread()];
+  std::vector<Call>& calls = calls_[replayer.thread()];
   uint64_t sp = replayer.registers().gpr[engine::RSP] - 8; // as it began
-  while (!calls.empty() && calls.back() < sp)
+  while (!calls.empty() && calls.back().sp < sp)
     calls.pop_back();
-  if (!calls.empty() && calls.back() == sp) calls.pop_back();
+  if (!calls.empty() && calls.back().sp == sp) calls.pop_back();
   return calls.size();
 }
 
 void EventTrace::trace_calls(const std::string& glob) {
   events_.on_function(EventKind::call, glob, [this](replay::Replayer& replayer, const Event& event) {
-    size_t depth = enter(replayer);
-    const Signature* signature = signatures_.of(event.address);
     // Who calls it: the call is in front of where it will return to.
     uint64_t back = 0;
     replayer.space().read(GuestAddr(replayer.registers().gpr[engine::RSP]), &back, 8);
+    size_t depth = enter(replayer, event.address.value, back);
+    const Signature* signature = signatures_.of(event.address);
     line(GuestAddr(back - 1),
          fmt::format("{:{}}{}({})", "", 2 * std::min(depth, kDeepest), descriptors::readable_name(event.name),
                      signature != nullptr ? signatures_.arguments(*signature)

@@ -32,7 +32,7 @@ public:
 private:
   void trace_syscalls(const std::string& names);
   void trace_calls(const std::string& glob);
-  size_t enter(replay::Replayer& replayer);
+  size_t enter(replay::Replayer& replayer, uint64_t function, uint64_t back);
   size_t leave(replay::Replayer& replayer);
   void watch(const std::string& text);
   void line(GuestAddr pc, const std::string& text);
@@ -43,7 +43,12 @@ private:
   replay::Replayer& replayer_;
   replay::Backtracer backtracer_;
   Signatures signatures_;
-  std::map<ThreadId, std::vector<uint64_t>> calls_; // the stack pointers of traced ones
+  struct Call {
+    uint64_t sp;       // as it began
+    uint64_t function; // that was called
+    uint64_t back;     // where it is to return to
+  };
+  std::map<ThreadId, std::vector<Call>> calls_; // traced ones
   int fd_;
 };
 

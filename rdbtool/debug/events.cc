@@ -68,16 +68,32 @@ Events::Id Events::on_time(Time time, Callback callback) {
 
 Events::Id Events::on_function(EventKind side, const std::string& glob, Callback callback,
                                const QuickCallback& quick) {
+  if (side == EventKind::ret) watch_jumps();
   return add({.kind = side, .callback = std::move(callback), .quick = quick, .pattern = glob});
 }
 
 Events::Id Events::on_function(EventKind side, GuestAddr function, Callback callback,
                                const QuickCallback& quick) {
+  if (side == EventKind::ret) watch_jumps();
   return add({.kind = side,
               .callback = std::move(callback),
               .quick = quick,
               .matched = true,
               .function = function.value});
+}
+
+// Who waits for returns must know which calls do not return. A program may have none of these functions.
+void Events::watch_jumps() {
+  if (std::exchange(watches_jumps_, true)) return;
+  for (std::string_view name : kJumpsOut)
+    add({.kind = EventKind::call,
+         .callback =
+             [this](replay::Replayer& replayer, const Event&) {
+               if (std::optional<CallsLeft> left = calls_left(replayer))
+                 returns_.leave(replayer.thread(), *left);
+             },
+         .pattern = std::string(name),
+         .matched = true});
 }
 
 Events::Id Events::on_access(EventKind side, GuestAddr address, uint64_t size, bool reads, bool writes,

@@ -159,6 +159,7 @@ private:
   static bool enter_quickly(void* context, void* function, uint64_t pc);
   static bool leave_quickly(void* context, void* events, uint64_t pc);
   void forget_functions(replay::Replayer& replayer);
+  void watch_jumps();
 
   // Memory: see event_accesses.cc.
   void watch_memory(replay::Replayer& replayer);
@@ -188,6 +189,7 @@ private:
   };
   std::vector<Indirect> indirect_; // to be looked for among what is linked already
   Returns returns_;
+  bool watches_jumps_ = false;
   // What is told, kept from time to time: to make them anew costs more than the rest.
   Event call_event_{.kind = EventKind::call};
   Event return_event_{.kind = EventKind::ret};

@@ -34,6 +34,9 @@ bool Returns::take(uint64_t pc, const engine::Registers& registers) {
   ThreadId thread = replayer_->thread();
   const Call* last = waiting->calls.get() + waiting->size - 1;
   if (last->thread != thread || last->sp != sp) return false;
+  uint64_t slot = sp - sizeof(uint64_t); // see has_come_back()
+  if (!replayer_->space().is_known_plain(slot, sizeof slot) || *GuestAddr(slot).ptr<uint64_t>() != pc)
+    return false;
   // Another that ended in a jump, or was left in another way.
   if (waiting->size > 1 && (last[-1].thread != thread || last[-1].sp <= sp)) return false;
   --waiting->size;

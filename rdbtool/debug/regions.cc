@@ -3,6 +3,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/path.h"
+#include "rdbtool/debug/jumps_out.h"
 #include "rdbtool/debug/plain_code.h"
 #include "rdbtool/engine/dwarf_registers.h"
 
@@ -181,6 +182,8 @@ void Regions::find_libc(const ProgramFile& file, uint64_t begin) {
   errno_function_ = address("__errno_location");
   set_guest_streams(address("_IO_2_1_stdout_"), address("_IO_2_1_stderr_"));
   if (address("gnu_get_libc_version") == 0) return;
+  for (std::string_view name : kJumpsOut)
+    if (uint64_t function = address(name); function != 0) after_.add_jump(function);
   std::vector<uint64_t> allocators;
   for (std::string_view name : {"malloc", "calloc", "realloc", "aligned_alloc", "memalign"})
     allocators.push_back(address(name));
@@ -253,6 +256,9 @@ void Regions::attach(replay::Replayer& replayer, Attached& attached, uint64_t be
     counts_.push_back({.place = fmt::format("{}:{}", source, d.regions[i].begin_line)});
     attached.regions[d.regions[i].id] = {&counts_.back(), i};
   }
+  for (const elf::Symbol& symbol : file.elf().symbols()) // of libc, in a static program
+    if (symbol.defined() && std::ranges::find(kJumpsOut, symbol.name) != kJumpsOut.end())
+      after_.add_jump(symbol.raw.st_value + file.bias(begin));
   attached.code = file.code();
   add_places(replayer, attached);
 }

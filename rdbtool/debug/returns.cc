@@ -59,13 +59,22 @@ const std::vector<uint64_t>& Returns::arrive(replay::Replayer& replayer, uint64_
   for (const Call *call = kept, *end = kept + waiting->size; call != end; ++call) {
     if (call->thread != thread || call->sp > sp)
       *kept++ = *call;
-    else if (call->sp == sp)
-      returned_.push_back(call->function);
-    else if (!was_left(replayer, *call, sp, pc))
+    else if (call->sp < sp && !was_left(replayer, *call, sp, pc))
       *kept++ = *call;
+    else if (call->sp == sp && has_come_back(replayer, pc))
+      returned_.push_back(call->function);
   }
   waiting->size = static_cast<size_t>(kept - waiting->calls.get());
   return returned_;
+}
+
+void Returns::leave(ThreadId thread, const CallsLeft& left) {
+  for (auto& [address, waiting] : waiting_) {
+    Call* calls = waiting.calls.get();
+    Call* end = std::remove_if(calls, calls + waiting.size,
+                               [&](const Call& call) { return call.thread == thread && left.has(call.sp); });
+    waiting.size = static_cast<size_t>(end - calls);
+  }
 }
 
 void Returns::clear(replay::Replayer& replayer) {

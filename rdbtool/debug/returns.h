@@ -3,6 +3,7 @@
 // the guest's code for long where nobody wants to know of the entry and nothing has to be allocated.
 #pragma once
 
+#include "rdbtool/debug/jumps_out.h"
 #include "rdbtool/replay/replayer.h"
 
 #include <memory>
@@ -33,6 +34,8 @@ public:
   bool take(uint64_t pc, const engine::Registers& registers);
   // The functions that have returned to `pc`, the innermost last.
   const std::vector<uint64_t>& arrive(replay::Replayer& replayer, uint64_t pc);
+  // Those do not return.
+  void leave(ThreadId thread, const CallsLeft& left);
   void clear(replay::Replayer& replayer);
 
 private:

@@ -222,6 +222,84 @@ int main(void) {
 }
 """
 
+# A region behind a call, where another way comes along: it is not reached if the call is left by a jump, or by an exception.
+LEFT = {"left.c": r"""#include <rdb/rdb.h>
+#include <setjmp.h>
+#include <stdio.h>
+static jmp_buf out;
+static volatile int total;
+__attribute__((noinline)) static int check(int n) {
+  if (n == 1) longjmp(out, 1);
+  total++;
+  return 2 * n;
+}
+__attribute__((noinline)) static void far(int c, int n) {
+  if (c) {
+    total += 2;
+  } else {
+    check(n);
+    rdb_begin
+      printf("far %d\n", n);
+    rdb_end
+  }
+}
+__attribute__((noinline)) static void near(int n) {
+  if (!setjmp(out)) {
+    check(n);
+    rdb_begin
+      printf("near %d\n", n);
+    rdb_end
+  }
+  total++;
+}
+int main(void) {
+  for (int n = 0; n < 3; ++n) {
+    if (!setjmp(out)) far(0, n);
+    far(1, n);
+    near(n);
+  }
+  return total - 13;
+}
+""", "left.cc": r"""#include <cstdio>
+#include <rdb/rdb.h>
+static volatile int total;
+__attribute__((noinline)) static void check(int n) {
+  if (n == 1) throw n;
+  total = total + 1;
+}
+__attribute__((noinline)) static void near(int n) {
+  try {
+    check(n);
+    rdb_begin
+      printf("near %d\n", n);
+    rdb_end
+  } catch (int) {
+  }
+  total = total + 1;
+}
+__attribute__((noinline)) static void far(int c, int n) {
+  if (c) {
+    total = total + 2;
+  } else {
+    check(n);
+    rdb_begin
+      printf("far %d\n", n);
+    rdb_end
+  }
+}
+int main() {
+  for (int n = 0; n < 3; ++n) {
+    try {
+      far(0, n);
+    } catch (int) {
+    }
+    far(1, n);
+    near(n);
+  }
+  return total - 13;
+}
+"""}
+
 
 def statements_program():
     """A region in front of each of the statements, and after the last; and what the regions print."""
@@ -272,6 +350,27 @@ class Places(harness.TestCase):
                 self.run_program([harness.program("rdb-clang"), *flags, "-O0", "-o", "prog", "statements.c"], status=0)
                 _, replayed = self.record_and_replay()
                 self.assertEqual(replayed.out.splitlines(), printed)
+
+    def test_behind_calls_that_are_left_in_another_way(self):
+        for name, text in LEFT.items():
+            self.write(name, text)
+        for compiler, name, flags in (("rdb-clang", "left.c", []), ("rdb-clang", "left.c", ["-static"]), ("rdb-clang", "left.c", ["-D_FORTIFY_SOURCE=2", "-O2"]),
+                                      ("rdb-clang++", "left.cc", []), ("rdb-clang++", "left.cc", ["-O2"])):
+            with self.subTest(name=name, flags=flags):
+                self.run_program([harness.program(compiler), *flags, "-w", "-o", "prog", name], status=0)
+                _, replayed = self.record_and_replay()
+                self.check("-O2" if "-O2" in flags else "-O0", replayed, ["far 0", "near 0", "far 2", "near 2"])
+
+    def test_calls_that_are_left_do_not_return(self):
+        self.write("left.c", LEFT["left.c"])
+        for flags in ([], ["-static"]):
+            with self.subTest(flags=flags):
+                self.run_program([harness.program("rdb-clang"), "-g", *flags, "-w", "-o", "prog", "left.c"], status=0)
+                self.run_program(["/bin/rm", "-rf", self.path("trace")])
+                self.rdb("record", "-q", "-o", self.path("trace"), "--", "./prog", status=0)
+                traced = self.rdb("replay", "-q", "--no-module", "--trace-calls", "check", self.path("trace"), status=0)
+                lines = re.findall(r"^\[\d+ \d+\] (.*)  \(", traced.out + traced.err, re.M)
+                self.assertEqual(lines, ["check(n=0)", "check = 0"] * 2 + ["check(n=1)"] * 2 + ["check(n=2)", "check = 4"] * 2)
 
     def test_static_and_shared_libraries_with_their_bundles(self):
         compiler = harness.program("rdb-clang")

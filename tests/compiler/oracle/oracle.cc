@@ -331,10 +331,12 @@ void on_trap(int, siginfo_t*, void* raw) {
   auto found = breakpoints.find(address);
   if (found == breakpoints.end()) die("a trap that is not ours");
   context.uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(address);
-  if (!pending.empty() && pending.back().address == address && pending.back().stack == general(context, 7)) {
+  uint64_t stack = general(context, 7);
+  if (!pending.empty() && pending.back().address == address && pending.back().stack == stack) {
     auto places = pending.back().places;
     pending.pop_back();
-    run_all(places, context);
+    // Not if the call was left by a jump, and something else was called from there since.
+    if (reinterpret_cast<uint64_t*>(stack)[-1] == address) run_all(places, context);
   }
   run_all(found->second.before, context);
   poke(address, found->second.original);
