@@ -140,8 +140,7 @@ void TagFlow::note_moved(const Step& label, const Block& home, const std::vector
       if (!after) after = groups_after(label, home);
       if (!after->contains(i)) continue;
     }
-    if (!groups_[i].writes.empty() &&
-        may_not_return(groups_[i]))
+    if (!groups_[i].writes.empty() && may_not_return(groups_[i]))
       moved_call = tags_.tags_[*groups_[i].tags.begin()].callee;
     bool is_located = groups_[i].is_piece || (!groups_[i].records.empty() && !groups_[i].is_scattered &&
                                               groups_[i].memory.size() == groups_[i].marks.size());
