@@ -201,7 +201,7 @@ std::string Placement::Freezer::why_lost(const DbgLabelRecord& label, const Writ
   if (placement_.optimised_ && placement_.tags_.lost_recursion(function_, label))
     return "the optimiser turned a recursion around it into a loop";
   if (!moved.call.empty())
-    return fmt::format("the optimiser may have moved a call of '{}' to the other side of it", moved.call);
+    return fmt::format("the optimiser may have moved a call of {} to the other side of it", moved.call);
   return "";
 }
 

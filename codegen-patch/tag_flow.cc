@@ -140,8 +140,10 @@ void TagFlow::note_moved(const Step& label, const Block& home, const std::vector
       if (!after) after = groups_after(label, home);
       if (!after->contains(i)) continue;
     }
-    if (!groups_[i].writes.empty() && may_not_return(groups_[i]))
-      moved_call = tags_.tags_[*groups_[i].tags.begin()].callee;
+    if (!groups_[i].writes.empty() && may_not_return(groups_[i])) {
+      const std::string& callee = tags_.tags_[*groups_[i].tags.begin()].callee;
+      moved_call = callee.empty() ? "a function by its address" : fmt::format("'{}'", callee);
+    }
     bool is_located = groups_[i].is_piece || (!groups_[i].records.empty() && !groups_[i].is_scattered &&
                                               groups_[i].memory.size() == groups_[i].marks.size());
     for (unsigned tag : groups_[i].tags) {

@@ -55,12 +55,32 @@ __attribute__((noinline)) static void between(int c, int n) {
   }
 }
 
+static void (*volatile checker)(int) = check;
+
+__attribute__((noinline)) static void by_address(int c, int n) {
+  void (*call)(int) = checker;
+  if (c) {
+    total += 2;
+    call(n);
+    rdb_begin
+      printf("by address then %d\n", n);
+    rdb_end
+  } else {
+    other -= n;
+    call(n);
+    rdb_begin
+      printf("by address else %d\n", n);
+    rdb_end
+  }
+}
+
 int main(void) {
   for (int n = 0; n < 3; ++n)
     for (int c = 0; c < 2; ++c) {
       behind(c, n);
       ahead(c, n);
       between(c, n);
+      by_address(c, n);
     }
   printf("total %d %d\n", total, other);
   behind(1, 5);
