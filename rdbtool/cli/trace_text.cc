@@ -104,6 +104,11 @@ std::string text_of(const SignalInput& x) {
   return text;
 }
 
+std::string text_of(const PartialInput& x) {
+  return fmt::format("rcx {:#x} rsi {:#x} rdi {:#x} flags {:#x}{}", x.gpr[1], x.gpr[6], x.gpr[7], x.rflags,
+                     x.vectors.empty() ? "" : " and vector registers");
+}
+
 std::string text_of(const InstructionInput& x) {
   std::string text = name_of(x.op);
   for (int i = 0; i < x.count; ++i)

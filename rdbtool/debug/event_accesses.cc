@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Events of memory: who touches a watched range, by an instruction, which is executed here so that "after" is
 // right behind it, or by a system call, whose effects rdb writes itself.
+#include "rdbtool/base/error.h"
 #include "rdbtool/debug/events.h"
 #include "rdbtool/engine/operand.h"
 #include "rdbtool/engine/path.h"
@@ -107,11 +108,10 @@ void Events::host_wrote(replay::Replayer&, GuestAddr address) {
 }
 
 void Events::written(replay::Replayer& replayer, GuestAddr pc) {
-  engine::Path one;
-  engine::find_basic(replayer.space(), {}, pc.value, 1, one);
+  std::optional<engine::Instruction> writer = engine::instruction_at(replayer.space(), pc.value);
+  RDB_CHECK(writer.has_value());
   std::vector<Touch> touches;
-  for (const engine::MemoryAccess& access :
-       engine::accesses_done(one.steps.at(0).instruction, replayer.registers()))
+  for (const engine::MemoryAccess& access : engine::accesses_done(*writer, replayer.registers()))
     note_touch(replayer, access.address, access.address + access.size, access.read, access.write, touches);
   for (Touch& touch : touches)
     std::copy_n(touch.who->kept.begin(), touch.old_bytes.size(), touch.old_bytes.begin());
@@ -147,20 +147,14 @@ void Events::watch_inputs(replay::Replayer& replayer) {
 }
 
 void Events::accessed(replay::Replayer& replayer, const engine::Access&) {
-  engine::Path one;
   uint64_t pc = replayer.registers().rip;
-  engine::find_basic(replayer.space(), {}, pc, 1, one);
+  std::optional<engine::Instruction> next = engine::instruction_at(replayer.space(), pc);
   std::vector<Touch> touches;
-  if (!one.steps.empty())
-    for (const engine::MemoryAccess& access :
-         engine::memory_accesses(one.steps[0].instruction, replayer.engine()))
+  if (next)
+    for (const engine::MemoryAccess& access : engine::memory_accesses(*next, replayer.engine()))
       note_touch(replayer, access.address, access.address + access.size, access.read, access.write, touches);
   tell_accesses(replayer, EventKind::before_access, pc, touches, false);
-  engine::Stop stop = replayer.engine().run(1);
-  engine::Stop after;
-  bool done = stop.reason == engine::StopReason::limit;
-  if (stop.reason == engine::StopReason::fault && replayer.write_to_code(stop.fault, after))
-    done = after.reason == engine::StopReason::limit;
+  bool done = replayer.run_guest(1).reason == engine::StopReason::limit;
   keep_bytes(replayer);
   if (done) tell_accesses(replayer, EventKind::after_access, pc, touches, false);
   arm(replayer);

@@ -209,7 +209,7 @@ void Events::before_input(replay::Replayer& replayer, const trace::Input& input)
   if (ranges_.empty() || replayer.now().value == 0 || input.kind() == trace::InputKind::kMap) return;
   std::vector<Touch> touches;
   note_reads(replayer, input, touches);
-  for (const trace::MemoryWrite& write : input.writes)
+  for (const replay::WrittenRange& write : replayer.written_by(input))
     note_touch(replayer, write.address.value, write.address.value + write.size, false, true, touches);
   tell_accesses(replayer, EventKind::before_access, call_pc_, touches, true);
   by_input_.clear();

@@ -142,14 +142,24 @@ void Translator::write_vector(size_t index, const std::byte* from) {
   std::memcpy(state_.vectors[index], from, cpu().avx ? 32 : 16);
 }
 
-// Puts bytes that the guest's instruction stores; a fault is the guest's.
-Translator::Next Translator::store_emulated(Stop& stop, const Instruction&, uint64_t address,
-                                            const void* bytes, size_t size) {
-  size_t done = memory_.write(GuestAddr(address), bytes, size);
-  if (done == size) return Next::go_on;
-  uint8_t probe;
-  bool mapped = memory_.read(GuestAddr(address + done), &probe, 1) == 1;
-  return raise(stop, SIGSEGV, mapped ? SEGV_ACCERR : SEGV_MAPERR, address + done, 14, mapped ? 7 : 6);
+// The guest's instruction is about to store to all of this, or to parts of it: a fault is the guest's. CPUs
+// look at both ends of what they store to first, so that nothing is stored if there is a fault.
+Translator::Next Translator::check_store(Stop& stop, uint64_t address, size_t size) {
+  constexpr uint64_t kPage = 4096;
+  for (uint64_t at = address; at < address + size; at = (at | (kPage - 1)) + 1) {
+    uint8_t old;
+    bool readable = memory_.read(GuestAddr(at), &old, 1) == 1;
+    if (readable && memory_.write(GuestAddr(at), &old, 1) == 1) continue;
+    return raise(stop, SIGSEGV, readable ? SEGV_ACCERR : SEGV_MAPERR, at, 14, readable ? 7 : 6);
+  }
+  return Next::go_on;
+}
+
+// Puts bytes that the guest's instruction stores.
+Translator::Next Translator::store_emulated(Stop& stop, uint64_t address, const void* bytes, size_t size) {
+  Next next = check_store(stop, address, size);
+  if (next == Next::go_on) RDB_CHECK(memory_.write(GuestAddr(address), bytes, size) == size);
+  return next;
 }
 
 Translator::Next Translator::emulate_xsave(Stop& stop, const Instruction& instruction) {
@@ -166,13 +176,17 @@ Translator::Next Translator::emulate_xsave(Stop& stop, const Instruction& instru
   // XSAVE stores every requested component; the others leave out those in their initial state.
   uint64_t stored = instruction.emulated == Emulated::xsave ? requested : requested & used;
 
+  uint64_t end = kLegacySize + kHeaderSize;
+  for (uint32_t i = 2; i < 32; ++i)
+    if (requested >> i & 1)
+      end = compact ? end + c.component_size[i]
+                    : std::max<uint64_t>(end, c.component_offset[i] + c.component_size[i]);
+  if (check_store(stop, address, end) == Next::stop) return Next::stop;
   auto put = [&](uint64_t offset, const void* bytes, size_t size) {
-    return store_emulated(stop, instruction, address + offset, bytes, size) == Next::go_on;
+    RDB_CHECK(memory_.write(GuestAddr(address + offset), bytes, size) == size);
   };
-  // The header comes first: a fault must not leave half of it.
   std::byte header[kHeaderSize] = {};
-  if (!compact && memory_.read(GuestAddr(address + kLegacySize), header, 16) != 16)
-    return store_emulated(stop, instruction, address + kLegacySize, header, 16);
+  if (!compact) RDB_CHECK(memory_.read(GuestAddr(address + kLegacySize), header, 16) == 16);
   uint64_t old_used;
   std::memcpy(&old_used, header, 8);
   uint64_t new_used = compact ? requested & used : (old_used & ~requested) | (requested & used);
@@ -181,20 +195,18 @@ Translator::Next Translator::emulate_xsave(Stop& stop, const Instruction& instru
     uint64_t layout = requested | 1ull << 63;
     std::memcpy(header + 8, &layout, 8);
   }
-  if (!put(kLegacySize, header, compact ? kHeaderSize : 8)) return Next::stop;
+  put(kLegacySize, header, compact ? kHeaderSize : 8);
   if (stored & 1) {
-    if (!put(0, image.data(), kMxcsrOffset) ||
-        !put(kX87RegistersOffset, image.data() + kX87RegistersOffset, 128))
-      return Next::stop;
+    put(0, image.data(), kMxcsrOffset);
+    put(kX87RegistersOffset, image.data() + kX87RegistersOffset, 128);
   }
-  if (requested & 6 && !put(kMxcsrOffset, image.data() + kMxcsrOffset, 8)) return Next::stop;
-  if (stored & 2 && !put(kXmmOffset, image.data() + kXmmOffset, 256)) return Next::stop;
+  if (requested & 6) put(kMxcsrOffset, image.data() + kMxcsrOffset, 8);
+  if (stored & 2) put(kXmmOffset, image.data() + kXmmOffset, 256);
   uint64_t compact_offset = kLegacySize + kHeaderSize;
   for (uint32_t i = 2; i < 32; ++i) {
     if (!(requested >> i & 1) || !c.component_size[i]) continue;
     uint64_t offset = compact ? compact_offset : c.component_offset[i];
-    if (stored >> i & 1 && !put(offset, image.data() + c.component_offset[i], c.component_size[i]))
-      return Next::stop;
+    if (stored >> i & 1) put(offset, image.data() + c.component_offset[i], c.component_size[i]);
     compact_offset += c.component_size[i];
   }
   return Next::go_on;
@@ -219,7 +231,7 @@ Translator::Next Translator::emulate(Stop& stop, const Instruction& exit_instruc
   case Emulated::pushf: {
     uint64_t value = regs.flags();
     size_t size = instruction.operand16 ? 2 : 8;
-    next = store_emulated(stop, instruction, regs.gpr[RSP] - size, &value, size);
+    next = store_emulated(stop, regs.gpr[RSP] - size, &value, size);
     if (next == Next::go_on) regs.gpr[RSP] -= size;
     break;
   }
@@ -231,8 +243,11 @@ Translator::Next Translator::emulate(Stop& stop, const Instruction& exit_instruc
   case Emulated::fxsave: {
     std::vector<std::byte> image(vector_size());
     read_vectors(image);
-    // Bytes 464 to 511 are the program's own: they are not written.
-    next = store_emulated(stop, instruction, operand_address(instruction, regs), image.data(), 416);
+    // The last bytes are the program's own: they are not written, but must be writable.
+    uint64_t address = operand_address(instruction, regs);
+    if (address & 15) return raise(stop, SIGSEGV, SI_KERNEL, 0, 13, 0);
+    next = check_store(stop, address, kLegacySize);
+    if (next == Next::go_on) next = store_emulated(stop, address, image.data(), 416);
     break;
   }
   case Emulated::fnstenv:
@@ -252,7 +267,7 @@ Translator::Next Translator::emulate(Stop& stop, const Instruction& exit_instruc
     const size_t last = narrow ? 6 : 12; // behind control, status and tag word: the last instruction
     std::memset(environment + last, 0, size - last);
     uint64_t address = operand_address(instruction, regs);
-    next = store_emulated(stop, instruction, address, environment, all ? size + 80 : size);
+    next = store_emulated(stop, address, environment, all ? size + 80 : size);
     if (next == Next::go_on) break;
     // Not stored: so the unit was neither reset nor its exceptions masked.
     if (all && narrow)

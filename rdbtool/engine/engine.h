@@ -127,9 +127,10 @@ public:
   virtual void write_vectors(std::span<const std::byte> image) = 0;
 
   // Runs until exactly `limit` more instructions are done or something else stops it first. A string
-  // instruction with a `rep` prefix is one instruction. A stop right at the first one
-  // is passed, and so is an access that was just reported.
-  virtual Stop run(uint64_t limit) = 0;
+  // instruction with a `rep` prefix is one instruction. A stop at the first instruction is passed if the
+  // owner has dealt with it; an access that was just reported is passed in any case.
+  enum class FirstStop : uint8_t { passed, kept };
+  virtual Stop run(uint64_t limit, FirstStop first = FirstStop::passed) = 0;
 
   // Guest instructions executed through this engine since it was made.
   virtual uint64_t executed() const = 0;

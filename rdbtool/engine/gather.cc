@@ -87,8 +87,8 @@ bool is_mask(ZydisRegister reg) {
 
 } // namespace
 
-Gather gather(const ZydisDecodedInstruction& instruction, const ZydisDecodedOperand* operands,
-              Engine& engine) {
+Gather gather(const ZydisDecodedInstruction& instruction, const ZydisDecodedOperand* operands, Engine& engine,
+              Elements elements) {
   Widths widths = widths_of(instruction.mnemonic);
   if (widths.element == 0) return {};
   const ZydisDecodedOperand* memory = nullptr;
@@ -108,8 +108,9 @@ Gather gather(const ZydisDecodedInstruction& instruction, const ZydisDecodedOper
       std::min(bytes_of(memory->mem.index) / widths.distance, bytes_of(registers[0]) / widths.element);
   Gather result{widths.element, {}};
   for (uint32_t i = 0; i < count; ++i) {
-    bool chosen =
-        by_register ? (mask >> i & 1) != 0 : vectors.element(number_of(registers[1]), i, widths.element) < 0;
+    bool chosen = elements == Elements::all ||
+                  (by_register ? (mask >> i & 1) != 0
+                               : vectors.element(number_of(registers[1]), i, widths.element) < 0);
     if (chosen)
       result.distances.push_back(vectors.element(number_of(memory->mem.index), i, widths.distance) *
                                  memory->mem.scale);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Gathers and scatters: one instruction that touches many places, whose distances are in a vector register
-// and of which a mask chooses.
+// Gathers and scatters: one instruction that touches many places, whose distances are in a vector register.
+// A mask chooses among them.
 #pragma once
 
 #include "rdbtool/engine/engine.h"
@@ -13,12 +13,15 @@ namespace rdb::engine {
 
 struct Gather {
   uint32_t element_size = 0;      // bytes, of what is loaded or stored
-  std::vector<int64_t> distances; // from the operand's base, scaled, of the elements that are chosen
+  std::vector<int64_t> distances; // from the operand's base, scaled
 };
+
+// Which elements: those that the mask chooses, or all, as if it chose each.
+enum class Elements : uint8_t { chosen, all };
 
 // Of a decoded instruction whose memory operand has a vector as its index. Reads the engine's vector
 // registers.
-Gather gather(const ZydisDecodedInstruction& instruction, const ZydisDecodedOperand* operands,
-              Engine& engine);
+Gather gather(const ZydisDecodedInstruction& instruction, const ZydisDecodedOperand* operands, Engine& engine,
+              Elements elements);
 
 } // namespace rdb::engine

@@ -2,8 +2,8 @@
 #include "rdbtool/engine/operand.h"
 
 #include "rdbtool/base/error.h"
-#include "rdbtool/engine/gather.h"
 #include "rdbtool/engine/odd_operand.h"
+#include "rdbtool/engine/string_instruction.h"
 #include "rdbtool/engine/watch_filter.h"
 
 #include <Zydis/Zydis.h>
@@ -49,11 +49,12 @@ bool is_push(const ZydisDecodedInstruction& instruction) {
          instruction.meta.category == ZYDIS_CATEGORY_CALL || instruction.mnemonic == ZYDIS_MNEMONIC_ENTER;
 }
 
-std::vector<MemoryAccess> accesses_with(const Instruction& instruction, const Registers& regs,
-                                        Engine* engine) {
+std::vector<MemoryAccess> accesses_with(const Instruction& instruction, const Registers& regs, Engine* engine,
+                                        Elements elements) {
   std::vector<MemoryAccess> result;
   Decoded decoded;
   if (!decode_fully(instruction, decoded)) return result;
+  std::optional<StringInstruction> string = repeated_string(instruction);
   for (int i = 0; i < decoded.instruction.operand_count; ++i) {
     const ZydisDecodedOperand& operand = decoded.operands[i];
     if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY) continue;
@@ -69,7 +70,7 @@ std::vector<MemoryAccess> accesses_with(const Instruction& instruction, const Re
     if (hidden_stack && is_push(decoded.instruction)) access.address -= access.size;
     if (is_gather) {
       RDB_CHECK(engine != nullptr);
-      Gather places = gather(decoded.instruction, decoded.operands, *engine);
+      Gather places = gather(decoded.instruction, decoded.operands, *engine, elements);
       uint64_t base = access.address;
       access.size = places.element_size;
       for (int64_t distance : places.distances) {
@@ -82,10 +83,8 @@ std::vector<MemoryAccess> accesses_with(const Instruction& instruction, const Re
       access.address += static_cast<uint64_t>(
           distance_of_bit(register_value(decoded.operands[1].reg.value, regs, 0), operand.size));
     if (i == 0 && pops_by_rsp(decoded.instruction, decoded.operands)) access.address += access.size;
-    bool repeated = decoded.instruction.attributes &
-                    (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE);
-    if (repeated) {
-      uint64_t count = regs.gpr[RCX];
+    if (string) {
+      uint64_t count = string->address32 ? static_cast<uint32_t>(regs.gpr[RCX]) : regs.gpr[RCX];
       if (count == 0) continue;
       uint64_t total = std::min<uint64_t>(count * access.size, UINT32_MAX);
       if (regs.rflags & 0x400) access.address -= total - access.size;
@@ -218,8 +217,8 @@ bool can_trap(const Instruction& instruction, const Decoded& decoded, const Acce
 
 } // namespace
 
-std::vector<MemoryAccess> memory_accesses(const Instruction& instruction, Engine& engine) {
-  return accesses_with(instruction, engine.registers(), &engine);
+std::vector<MemoryAccess> memory_accesses(const Instruction& instruction, Engine& engine, Elements elements) {
+  return accesses_with(instruction, engine.registers(), &engine, elements);
 }
 
 AccessPlan access_plan(const Instruction& instruction) {
@@ -235,9 +234,7 @@ AccessPlan access_plan(const Instruction& instruction) {
     plan.reads |= (operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
     plan.writes |= (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
   }
-  constexpr auto kRepeated = ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE;
-  if (decoded.instruction.attributes & kRepeated || decoded.instruction.mnemonic == ZYDIS_MNEMONIC_ENTER)
-    return plan;
+  if (repeated_string(instruction) || decoded.instruction.mnemonic == ZYDIS_MNEMONIC_ENTER) return plan;
   plan.written = decoded.instruction.mnemonic == ZYDIS_MNEMONIC_WRFSBASE ? AccessPlan::kFsBase : 0;
   for (int i = 0; i < decoded.instruction.operand_count; ++i) {
     const ZydisDecodedOperand& operand = decoded.operands[i];
@@ -265,7 +262,7 @@ bool write_can_trap(const Instruction& instruction) {
 std::vector<MemoryAccess> accesses_done(const Instruction& instruction, Registers after) {
   Decoded decoded;
   if (decode_fully(instruction, decoded) && is_push(decoded.instruction)) after.gpr[RSP] += 8;
-  return accesses_with(instruction, after, nullptr);
+  return accesses_with(instruction, after, nullptr, Elements::chosen);
 }
 
 uint64_t operand_address(const Instruction& instruction, const Registers& regs) {

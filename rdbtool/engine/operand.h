@@ -3,6 +3,7 @@
 #pragma once
 
 #include "rdbtool/engine/decode.h"
+#include "rdbtool/engine/gather.h"
 
 #include <vector>
 
@@ -16,9 +17,10 @@ struct MemoryAccess {
 };
 
 // All memory operands, implicit ones (push, call, string instructions) included. A `rep` is one access that
-// covers all its iterations; a gather or scatter has one per element that its mask chooses. Of the engine
-// only the registers are read.
-std::vector<MemoryAccess> memory_accesses(const Instruction& instruction, Engine& engine);
+// covers all its iterations; a gather or scatter has one per element. Of the engine only the registers are
+// read.
+std::vector<MemoryAccess> memory_accesses(const Instruction& instruction, Engine& engine,
+                                          Elements elements = Elements::chosen);
 
 // The same without register values: how translated code finds out what an instruction is about to touch.
 struct AccessPlan {

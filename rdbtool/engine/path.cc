@@ -84,4 +84,11 @@ void find_basic(GuestMemory& memory, const StopSet& stops, uint64_t pc, size_t m
   }
 }
 
+std::optional<Instruction> instruction_at(GuestMemory& memory, uint64_t pc) {
+  Path one;
+  find_basic(memory, {}, pc, 1, one);
+  if (one.steps.empty()) return std::nullopt;
+  return one.steps[0].instruction;
+}
+
 } // namespace rdb::engine

@@ -4,6 +4,7 @@
 
 #include "rdbtool/engine/translate.h"
 
+#include <optional>
 #include <unordered_set>
 #include <vector>
 
@@ -26,5 +27,8 @@ struct Path {
 // The basic block at pc, at most `most` instructions, ending before addresses in `stops` (the first
 // instruction is taken in any case).
 void find_basic(GuestMemory& memory, const StopSet& stops, uint64_t pc, size_t most, Path& out);
+
+// The one instruction at pc; nothing if the guest cannot execute it.
+std::optional<Instruction> instruction_at(GuestMemory& memory, uint64_t pc);
 
 } // namespace rdb::engine

@@ -51,11 +51,11 @@ Translator::Translator(GuestMemory& memory, const TranslatorOptions& options)
   state_.quick_hook_entry = &quick_hook_entry;
 }
 
-Stop Translator::run(uint64_t limit) {
+Stop Translator::run(uint64_t limit, FirstStop first) {
   Stop stop;
   run_target_ = limit > UINT64_MAX - executed_ ? UINT64_MAX : executed_ + limit;
   run_shortened_ = false;
-  first_ = true;
+  first_ = first == FirstStop::passed;
   pending_link_ = 0;
   for (;;) {
     if (!must_step_) {

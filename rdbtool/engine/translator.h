@@ -34,7 +34,7 @@ public:
   size_t vector_size() const override { return cpu().xsave_size; }
   void read_vectors(VectorImage image) override;
   void write_vectors(std::span<const std::byte> image) override;
-  Stop run(uint64_t limit) override;
+  Stop run(uint64_t limit, FirstStop first = FirstStop::passed) override;
   uint64_t executed() const override { return executed_; }
   InputResult execute_input() override;
   void finish_input(const InputResult& result) override;
@@ -64,6 +64,13 @@ public:
   // Each remove takes one add away: several users may want the same address.
   void add_hook(GuestAddr address, const DirectHook& direct = {});
   void remove_hook(GuestAddr address);
+  // The next instruction is known to fault. It will not be executed, but it was begun: its hook is called.
+  void call_hook_of_fault() { hook_step(state_.registers.rip); }
+  // The next instruction was begun before, and its hook called; it is not called again.
+  void pass_hook() {
+    hooked_at_ = executed_;
+    hooked_pc_ = state_.registers.rip;
+  }
   // DirectHook::quick runs, and has not left the guest's FS base and vector registers.
   bool in_quick_hook() const { return state_.in_quick_call == kInQuickHook; }
   // It needs the host's, or something else that only DirectHook::function may do.
@@ -122,8 +129,8 @@ private:
   Next emulate(Stop& stop, const Instruction& instruction);
   Next emulate_xsave(Stop& stop, const Instruction& instruction);
   Next raise(Stop& stop, int signal, int code, uint64_t address, uint64_t trap, uint64_t error);
-  Next store_emulated(Stop& stop, const Instruction& instruction, uint64_t address, const void* bytes,
-                      size_t size);
+  Next check_store(Stop& stop, uint64_t address, size_t size);
+  Next store_emulated(Stop& stop, uint64_t address, const void* bytes, size_t size);
   bool watched(const Instruction& instruction, Access& access);
   void restore_spilled(const MapEntry& entry, long long* gregs) const;
   void leave_for_fault(long long* gregs);
@@ -164,7 +171,7 @@ private:
   volatile bool interrupted_ = false;
   bool uses_x87_ = false;
   bool must_step_ = false; // the flags are stale until one more instruction is done
-  bool first_ = false;     // nothing was executed since run() began: stops and watches here are passed
+  bool first_ = false;     // nothing was executed since run() began: a stop here is passed
   bool pending_indirect_ = false;
   bool quick_done_ = false; // the system call that guest code was left at is done
   QuickCall quick_;

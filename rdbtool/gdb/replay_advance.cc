@@ -164,8 +164,9 @@ std::optional<Stop> ReplayAgent::next_instruction_touches(const StopPoints& stop
 }
 
 std::optional<Stop> ReplayAgent::pending_input_touches(const StopPoints& stops) {
-  for (const Watchpoint& watch : stops.watchpoints)
-    for (const trace::MemoryWrite& write : pending_->writes)
+  if (stops.watchpoints.empty()) return std::nullopt;
+  for (const replay::WrittenRange& write : replayer_.written_by(*pending_))
+    for (const Watchpoint& watch : stops.watchpoints)
       if (watch.kind != WatchKind::read && overlaps(watch, write.address.value, write.size))
         return Stop{StopKind::watchpoint, replayer_.thread(), 0, watch, {}};
   return std::nullopt;

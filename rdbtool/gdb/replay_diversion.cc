@@ -118,7 +118,7 @@ Advanced ReplayAgent::run_diversion(const Advance& request) {
     return reply;
   };
   for (;;) {
-    engine::Stop stop = replayer_.engine().run(request.step ? 1 : kStretch);
+    engine::Stop stop = replayer_.run_guest(request.step ? 1 : kStretch);
     switch (stop.reason) {
     case engine::StopReason::limit:
       if (request.step) return finish(StopKind::step);
@@ -134,13 +134,10 @@ Advanced ReplayAgent::run_diversion(const Advance& request) {
     case engine::StopReason::input:
       replayer_.engine().finish_input(replayer_.engine().execute_input());
       break;
-    case engine::StopReason::fault: {
-      engine::Stop after;
-      if (replayer_.write_to_code(stop.fault, after)) break;
+    case engine::StopReason::fault:
       // gdb lets functions return to the stack, which cannot be executed.
       if (stops_.contains(replayer_.registers().rip)) return finish(StopKind::breakpoint);
       return finish(StopKind::signal, stop.fault.signal);
-    }
     case engine::StopReason::access:
     case engine::StopReason::written:
     case engine::StopReason::interrupted:

@@ -476,6 +476,10 @@ size_t AddressSpace::executable_bytes(GuestAddr address, size_t wanted) {
 AddressSpace::CodeWatch AddressSpace::watch_code_page(GuestAddr page) {
   // A fault costs as much as thousands of comparisons.
   constexpr int kManyChanges = 16;
+  if (code_unwatched_ && !watched_pages_.contains(page.value)) {
+    unwatched_pages_.push_back(page.value);
+    return CodeWatch::compare;
+  }
   auto changes = code_changes_.find(page.value);
   if (changes != code_changes_.end() && changes->second >= kManyChanges) return CodeWatch::compare;
   if (!watched_pages_.insert(page.value).second) return CodeWatch::noticed;
@@ -500,12 +504,26 @@ bool AddressSpace::release_code_page(GuestAddr address) {
   return true;
 }
 
-bool AddressSpace::release_all_code_pages() {
-  if (code_pages_.empty()) return false;
-  std::unordered_set<uint64_t> pages = code_pages_;
+void AddressSpace::release_code_pages(uint64_t begin, uint64_t end) {
+  std::vector<uint64_t> pages;
+  for (uint64_t page : code_pages_)
+    if (page + kPage > begin && page < end) pages.push_back(page);
   for (uint64_t page : pages)
     release_code_page(GuestAddr(page));
+}
+
+bool AddressSpace::release_all_code_pages() {
+  if (code_pages_.empty()) return false;
+  release_code_pages(0, UINT64_MAX);
   return true;
+}
+
+AddressSpace::CodeUnwatched::~CodeUnwatched() {
+  space_.code_unwatched_ = false;
+  for (uint64_t page : space_.unwatched_pages_)
+    for (const auto& tell : space_.code_changed_)
+      tell(GuestAddr(page), kPage);
+  space_.unwatched_pages_.clear();
 }
 
 } // namespace rdb::guest

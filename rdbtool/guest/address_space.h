@@ -90,9 +90,23 @@ public:
   // A write to a page that is read-only only because it has translated code: makes it writable again, forgets
   // the translations, true.
   bool release_code_page(GuestAddr address);
+  // The same for all such pages from begin to end.
+  void release_code_pages(uint64_t begin, uint64_t end);
   bool has_code_pages() const { return !code_pages_.empty(); }
   // Makes all of them writable, before the kernel writes to guest memory. True if there were any.
   bool release_all_code_pages();
+
+  // As long as this lives, pages whose code is translated stay writable; their code is compared instead.
+  class CodeUnwatched {
+  public:
+    explicit CodeUnwatched(AddressSpace& space) : space_(space) { space_.code_unwatched_ = true; }
+    ~CodeUnwatched();
+    CodeUnwatched(const CodeUnwatched&) = delete;
+    CodeUnwatched& operator=(const CodeUnwatched&) = delete;
+
+  private:
+    AddressSpace& space_;
+  };
 
   // Makes everything read-only for the host, or as it was. Translated code must not run meanwhile.
   void set_read_only(bool on);
@@ -126,6 +140,8 @@ private:
   std::unordered_set<uint64_t> code_pages_;        // read-only for the CPU, writable for the guest
   std::unordered_set<uint64_t> watched_pages_;     // pages known to need nothing more
   std::unordered_map<uint64_t, int> code_changes_; // how often a page had to be released
+  bool code_unwatched_ = false;                    // see CodeUnwatched
+  std::vector<uint64_t> unwatched_pages_;          // translated since then
   std::array<PlainRange, 4> plain_ = {};
   size_t next_plain_ = 0;
   std::vector<std::function<void(GuestAddr, uint64_t)>> code_changed_;

@@ -110,21 +110,6 @@ private:
   Shared& shared_;
 };
 
-// Like Engine::run(), with writes to code carried out.
-engine::Stop run_piece(Machine& machine, uint64_t limit) {
-  uint64_t target = machine.engine().executed() + limit;
-  engine::Stop stop = machine.engine().run(limit);
-  for (;;) {
-    engine::Stop after;
-    if (stop.reason == engine::StopReason::fault && machine.write_to_code(stop.fault, after))
-      stop = after;
-    else
-      return stop;
-    if (stop.reason == engine::StopReason::limit && machine.engine().executed() < target)
-      stop = machine.engine().run(target - machine.engine().executed());
-  }
-}
-
 void fill(Outcome& out, Machine& machine, const engine::Stop& stop, PageChoice choice) {
   out.reason = stop.reason;
   out.input = stop.input;
@@ -146,7 +131,7 @@ void fill(Outcome& out, Machine& machine, const engine::Stop& stop, PageChoice c
   try {
     detach_shared(machine.space());
     machine.translator().set_step_only(true);
-    engine::Stop stop = run_piece(machine, limit);
+    engine::Stop stop = machine.run_guest(limit);
     fill(*shared, machine, stop, {whole, machine.registers().gpr[engine::RSP], kStackWindow});
   } catch (const std::exception& error) {
     std::snprintf(shared->failure, sizeof shared->failure, "%s", error.what());
@@ -243,7 +228,7 @@ engine::Stop Lockstep::run(uint64_t limit) {
   // Both run at once, unless memory that they share must first be copied.
   if (has_shared(machine_.space())) copy.wait_until_ready();
   uint64_t before = machine_.engine().executed();
-  engine::Stop stop = run_piece(machine_, length);
+  engine::Stop stop = machine_.run_guest(length);
   copy.wait_until_ready();
   if (expected->failure[0] != 0) throw std::runtime_error(expected->failure);
   Shared found;

@@ -2,6 +2,8 @@
 #include "rdbtool/guest/machine.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/engine/operand.h"
+#include "rdbtool/engine/path.h"
 #include "rdbtool/guest/host_signals.h"
 
 #include <algorithm>
@@ -270,13 +272,44 @@ PendingSignal Machine::signal_of(const engine::Fault& fault) {
   return signal;
 }
 
-bool Machine::write_to_code(const engine::Fault& fault, engine::Stop& after) {
+// Makes the page of code that a fault is about writable again. False if the fault is about something else.
+bool Machine::release_written_code(const engine::Fault& fault) {
   bool write = fault.trap_number == 14 && fault.error_code & 2;
   auto address = reinterpret_cast<uint64_t>(fault.info.si_addr);
-  if (fault.signal != SIGSEGV || !write || !space_.release_code_page(GuestAddr(address))) return false;
-  // This one instruction alone: what follows it may have changed.
-  after = engine_->run(1);
-  return true;
+  return fault.signal == SIGSEGV && write && space_.release_code_page(GuestAddr(address));
+}
+
+// Executes the instruction that was stopped by a write to a page of code, and that one alone: what follows it
+// may have changed. The instruction may lie on that page itself, and may write to more pages of code. If they
+// were protected while it runs, it would fault again for each, and a string instruction that overwrites
+// itself would go on with its new bytes. So no page is protected until it is done.
+engine::Stop Machine::finish_write_to_code() {
+  if (std::optional<engine::Instruction> writer = engine::instruction_at(space_, registers().rip))
+    for (const engine::MemoryAccess& access : engine::memory_accesses(*writer, *engine_))
+      if (access.write) space_.release_code_pages(access.address, access.address + access.size);
+  AddressSpace::CodeUnwatched unwatched(space_);
+  // It may have done a part already, so that nothing else may happen before it is done.
+  engine::Stop stop;
+  bool interrupted = false;
+  do {
+    stop = engine_->run(1);
+    interrupted |= stop.reason == engine::StopReason::interrupted;
+  } while (stop.reason == engine::StopReason::interrupted ||
+           (stop.reason == engine::StopReason::fault && release_written_code(stop.fault)));
+  if (interrupted && stop.reason == engine::StopReason::limit) stop.reason = engine::StopReason::interrupted;
+  return stop;
+}
+
+engine::Stop Machine::run_guest(uint64_t limit) {
+  using FirstStop = engine::Engine::FirstStop;
+  uint64_t target = engine_->executed() + std::min(limit, UINT64_MAX - engine_->executed());
+  engine::Stop stop = engine_->run(limit);
+  while (stop.reason == engine::StopReason::fault && release_written_code(stop.fault)) {
+    stop = finish_write_to_code();
+    if (stop.reason != engine::StopReason::limit || engine_->executed() >= target) break;
+    stop = engine_->run(target - engine_->executed(), FirstStop::kept);
+  }
+  return stop;
 }
 
 Machine::Delivery Machine::deliver(const PendingSignal& signal) {

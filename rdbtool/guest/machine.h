@@ -96,8 +96,9 @@ public:
   // What a fault of the guest's becomes: a signal that no mask holds back.
   PendingSignal signal_of(const engine::Fault& fault);
 
-  // The guest writes to a page of its own code: executes that one instruction. False if the fault is another.
-  bool write_to_code(const engine::Fault& fault, engine::Stop& after);
+  // Engine::run() for those who need not know that pages with translated code are write-protected: an
+  // instruction that writes to them is executed like any other.
+  engine::Stop run_guest(uint64_t limit);
 
   // What the guest is told that it is: /proc/self/exe would show rdb.
   struct Identity {
@@ -123,6 +124,8 @@ private:
   int64_t rt_sigprocmask(const SyscallArgs& args);
   int64_t sigaltstack(const SyscallArgs& args);
   int64_t arch_prctl(const SyscallArgs& args);
+  bool release_written_code(const engine::Fault& fault);
+  engine::Stop finish_write_to_code();
 
   MachineOptions options_;
   Identity identity_;

@@ -130,13 +130,12 @@ Process::Next Process::handle(const engine::Stop& stop) {
     engine().finish_input(outside_.instruction(*this, stop.input));
     return Next::go_on;
   case engine::StopReason::fault: {
-    engine::Stop after;
-    if (write_to_code(stop.fault, after)) return handle(after);
     if (!outside_.reach(*this, stop.fault)) return give(signal_of(stop.fault));
     // One that repeats, or gathers, may have done a part, and replay does it as a whole: no signal comes and
     // no other thread runs before it is done.
+    engine::Stop after;
     do
-      after = engine().run(1);
+      after = run_guest(1);
     while (after.reason == engine::StopReason::interrupted ||
            (after.reason == engine::StopReason::fault && outside_.reach(*this, after.fault)));
     return handle(after);

@@ -148,7 +148,7 @@ Process::Next Process::run_turns(Thread& self) {
       if (uint64_t delay = scheduler_.signal_delay(); delay != 0 && !self.delayed) {
         self.delayed = true;
         engine().run(0); // the interruption is noticed
-        next = handle(engine().run(delay));
+        next = handle(run_guest(delay));
         continue;
       }
       if (std::optional<PendingSignal> signal = take_pending(self)) next = give(*signal);
@@ -180,7 +180,7 @@ Process::Next Process::run_turns(Thread& self) {
     // A signal may find one thread in a quick call only, whoever waits must let the others run, and filters
     // see every call.
     engine().set_quick_call(alone && !seccomp_.active() ? quick_call_ : engine::QuickCall{});
-    next = handle(options().lockstep ? lockstep_.run(limit) : engine().run(limit));
+    next = handle(options().lockstep ? lockstep_.run(limit) : run_guest(limit));
   }
   return next;
 }

@@ -75,4 +75,13 @@ StateHash hash_state(Machine& machine) {
   return result;
 }
 
+uint64_t hash_registers(Machine& machine) {
+  machine.save_current();
+  const Thread& thread = machine.current();
+  Xxh64 hash;
+  hash.update(&thread.registers, sizeof thread.registers);
+  hash.update(thread.vectors.data(), thread.vectors.size());
+  return hash.digest();
+}
+
 } // namespace rdb::guest

@@ -20,6 +20,9 @@ struct StateHash {
 // makes no difference whether one was ever touched.
 StateHash hash_state(Machine& machine);
 
+// All registers of the current thread.
+uint64_t hash_registers(Machine& machine);
+
 // The words that every system call is checked by: number, arguments and all other general registers.
 [[gnu::always_inline]] inline uint64_t hash_call(const engine::Registers& registers) {
   static_assert(offsetof(engine::Registers, rip) == 128 && offsetof(engine::Registers, rflags) == 136);

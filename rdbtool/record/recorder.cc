@@ -43,6 +43,22 @@ trace::InstructionOp op_of(engine::InputKind kind) {
   return trace::InstructionOp::kOther;
 }
 
+// An instruction was begun and raised this; nobody sent it, nor was it made up for a bad signal frame.
+bool is_fault(const guest::PendingSignal& signal) {
+  if (signal.info.si_code <= 0) return false;
+  switch (signal.number) {
+  case SIGFPE: // whose trap is number 0
+    return true;
+  case SIGSEGV:
+  case SIGBUS:
+  case SIGILL:
+  case SIGTRAP:
+    return signal.trap_number != 0;
+  default:
+    return false;
+  }
+}
+
 // Calls that send a signal: the process may stop itself.
 bool may_stop(int64_t number) {
   switch (number) {
@@ -378,9 +394,12 @@ engine::Engine::InputResult Recorder::instruction(guest::Process& process, engin
 }
 
 void Recorder::signalled(guest::Process& process, const guest::PendingSignal& signal) {
+  if (partial_work_.find(process, signal))
+    check(log_.append(process.current().id, process.now(), partial_work_.input(),
+                      partial_work_.writes().data(), partial_work_.writes().size()));
   trace::SignalInput input;
   input.number = signal.number;
-  input.synchronous = signal.info.si_code > 0 && signal.trap_number != 0;
+  input.synchronous = is_fault(signal);
   const guest::SignalAction& action = process.action(signal.number);
   input.handler = GuestAddr(action.handler);
   input.action_flags = action.flags;
@@ -388,6 +407,7 @@ void Recorder::signalled(guest::Process& process, const guest::PendingSignal& si
   input.trap_number = signal.trap_number;
   input.error_code = signal.error_code;
   input.fault_address = GuestAddr(signal.fault_address);
+  input.hash = guest::hash_registers(process);
   std::memcpy(input.siginfo, &signal.info, sizeof input.siginfo);
   check(log_.append(process.current().id, process.now(), input));
 }

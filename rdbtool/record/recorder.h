@@ -10,6 +10,7 @@
 #include "rdbtool/record/output_bytes.h"
 #include "rdbtool/record/output_order.h"
 #include "rdbtool/record/page_check.h"
+#include "rdbtool/record/partial_work.h"
 #include "rdbtool/record/passed_output.h"
 #include "rdbtool/record/quick_call.h"
 #include "rdbtool/record/shared_files.h"
@@ -101,6 +102,7 @@ private:
   SharedPages shared_;
   SharedFiles shared_files_;
   PageCheck page_check_;
+  PartialWork partial_work_;
   QuickRecorder quick_;
 };
 

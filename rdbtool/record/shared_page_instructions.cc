@@ -3,6 +3,8 @@
 // A string instruction that repeats goes on where it was, as some vector instructions do, and replay does it
 // in one go with what the log has at its begin: pages that it has used must stay as they are until it is
 // done.
+#include "rdbtool/engine/path.h"
+#include "rdbtool/engine/string_instruction.h"
 #include "rdbtool/record/shared_pages.h"
 
 #include <algorithm>
@@ -16,42 +18,10 @@ using guest::kPage;
 
 constexpr uint64_t kDirection = 1 << 10; // in the flags
 
-struct Repeated {
-  bool source = false;      // at RSI
-  bool destination = false; // at RDI
-  bool elsewhere = false;   // the source is relative to a segment
-  bool to_the_end = false;  // whatever it finds
-  uint64_t size = 1;        // of one step
-};
-
-std::optional<Repeated> repeated(guest::Process& process) {
-  constexpr uint8_t kMovs = 0xA4, kCmps = 0xA6, kStos = 0xAA, kLods = 0xAC, kScas = 0xAE;
-  uint8_t bytes[16] = {};
-  process.space().read(GuestAddr(process.registers().rip), bytes, sizeof bytes - 1);
-  Repeated result;
-  bool repeats = false, word = false, wide = false;
-  for (uint8_t byte : bytes) {
-    bool segment =
-        byte == 0x26 || byte == 0x2E || byte == 0x36 || byte == 0x3E || byte == 0x64 || byte == 0x65;
-    if (byte == 0xF2 || byte == 0xF3) {
-      repeats = true;
-    } else if (byte == 0x66) {
-      word = true;
-    } else if (segment) {
-      result.elsewhere |= byte >= 0x64;
-    } else if ((byte & 0xF0) == 0x40) {
-      wide = byte & 8;
-    } else if (byte != 0x67) {
-      uint8_t kind = byte & 0xFE;
-      result.source = kind == kMovs || kind == kCmps || kind == kLods;
-      result.destination = kind == kMovs || kind == kCmps || kind == kStos || kind == kScas;
-      result.to_the_end = kind == kMovs || kind == kStos || kind == kLods;
-      if (byte & 1) result.size = wide ? 8 : word ? 2 : 4;
-      if (!repeats || (!result.source && !result.destination)) return std::nullopt;
-      return result;
-    }
-  }
-  return std::nullopt;
+// The string instruction that the guest is about to execute, or to go on with.
+std::optional<engine::StringInstruction> repeated(guest::Process& process) {
+  std::optional<engine::Instruction> next = engine::instruction_at(process.space(), process.registers().rip);
+  return next ? engine::repeated_string(*next) : std::nullopt;
 }
 
 // Vector instructions that go on where they were: gathers, scatters, loads and stores of tiles.
@@ -73,9 +43,9 @@ bool continues(guest::Process& process) {
 
 std::vector<SharedPages::Held> SharedPages::touched(guest::Process& process) const {
   if (continues(process)) return held_;
-  std::optional<Repeated> next = repeated(process);
+  std::optional<engine::StringInstruction> next = repeated(process);
   if (!next) return {};
-  if (next->elsewhere) return held_;
+  if (next->segment != 0) return held_;
   bool down = process.registers().rflags & kDirection;
   std::vector<Held> result;
   // From where the step before has ended. False if it cannot have been made.
@@ -88,15 +58,15 @@ std::vector<SharedPages::Held> SharedPages::touched(guest::Process& process) con
     }
     return true;
   };
-  if (next->source && !look_back(process.registers().gpr[engine::RSI])) return {};
-  if (next->destination && !look_back(process.registers().gpr[engine::RDI])) return {};
+  if (next->has_source() && !look_back(process.registers().gpr[engine::RSI])) return {};
+  if (next->has_destination() && !look_back(process.registers().gpr[engine::RDI])) return {};
   return result;
 }
 
 // One that repeats, and has not begun, gets all that it will need: in the middle it could give nothing back.
 void SharedPages::add_all_needs(guest::Process& process) {
-  std::optional<Repeated> next = repeated(process);
-  if (!next || !next->to_the_end || next->elsewhere) return;
+  std::optional<engine::StringInstruction> next = repeated(process);
+  if (!next || !next->runs_to_the_end() || next->segment != 0) return;
   const engine::Registers& regs = process.registers();
   bool down = regs.rflags & kDirection;
   auto add = [&](uint64_t at, bool write) {
@@ -108,8 +78,8 @@ void SharedPages::add_all_needs(guest::Process& process) {
     for (uint64_t page = guest::page_down(begin); page < begin + size; page += kPage)
       needs_.push_back({GuestAddr(page), write});
   };
-  if (next->source) add(regs.gpr[engine::RSI], false);
-  if (next->destination) add(regs.gpr[engine::RDI], true);
+  if (next->has_source()) add(regs.gpr[engine::RSI], false);
+  if (next->has_destination()) add(regs.gpr[engine::RDI], true);
 }
 
 bool SharedPages::take_for_instruction(guest::Process& process, const engine::Fault& fault) {

@@ -6,7 +6,9 @@
 #include "rdbtool/guest/state_hash.h"
 #include "rdbtool/guest/syscalls/describe.h"
 #include "rdbtool/replay/replayer.h"
+#include "rdbtool/replay/string_part.h"
 
+#include <algorithm>
 #include <cstring>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -26,6 +28,9 @@ void Replayer::apply(const trace::Input& input) {
     return;
   case trace::InputKind::kSignal:
     signal(input.as<trace::SignalInput>());
+    return;
+  case trace::InputKind::kPartial:
+    partial(input);
     return;
   case trace::InputKind::kInstruction:
     instruction(input.as<trace::InstructionInput>());
@@ -99,10 +104,15 @@ void Replayer::start_thread(const trace::ThreadStartInput& start) {
 bool Replayer::turn_to(ThreadId thread) {
   thread_ = thread;
   if (loaded() != nullptr && current().id == thread) return false;
+  if (loaded() != nullptr) // what it went on with is done if it has executed anything
+    std::erase_if(begun_, [&](const Begun& one) {
+      return one.thread == current().id && one.goes_on && one.since != now();
+    });
   guest::Thread* next = find_thread(thread);
   if (next == nullptr)
     user_error("{}: a turn of thread {}, which does not exist", trace_.path(), thread.value);
   switch_to(*next);
+  go_on_with_begun();
   return true;
 }
 
@@ -177,7 +187,7 @@ void Replayer::system_call(const trace::Input& input) {
     return;
   }
   if (call.number == SYS_rt_sigreturn) {
-    return_from_signal();
+    return_from_handler();
     return;
   }
   write_all(input.writes);
@@ -217,7 +227,37 @@ void Replayer::show_output(const trace::SyscallInput& input) {
                      [&](const void* bytes, size_t size) { sink_->output(input.output, bytes, size); });
 }
 
+// The instruction at pc did this much before it faulted.
+void Replayer::partial(const trace::Input& input) {
+  const auto& after = input.as<trace::PartialInput>();
+  std::optional<StringPart> part = string_part(*this, after);
+  if (part && !write_string_part(*this, *part))
+    differ(fmt::format("{} iterations of a string instruction", part->count), "memory that it cannot reach");
+  write_all(input.writes);
+  std::ranges::copy(after.gpr, registers().gpr);
+  registers().set_flags(after.rflags);
+  if (after.vectors.empty()) return;
+  if (after.vectors.size() != engine().vector_size())
+    user_error("{}: vector registers of {} bytes at time {}; this CPU has {}", trace_.path(),
+               after.vectors.size(), now().value, engine().vector_size());
+  engine().write_vectors(std::as_bytes(after.vectors));
+}
+
+std::vector<WrittenRange> Replayer::written_by(const trace::Input& input) {
+  std::vector<WrittenRange> result;
+  for (const trace::MemoryWrite& write : input.writes)
+    result.push_back({write.address, write.size});
+  if (input.kind() != trace::InputKind::kPartial) return result;
+  std::optional<StringPart> part = string_part(*this, input.as<trace::PartialInput>());
+  if (part && part->written_size() != 0)
+    result.push_back({GuestAddr(part->written_begin()), part->written_size()});
+  return result;
+}
+
 void Replayer::signal(const trace::SignalInput& input) {
+  if (uint64_t found = guest::hash_registers(*this); found != input.hash)
+    differ(fmt::format("registers with the hash {:016x} at signal {}", input.hash, input.number),
+           fmt::format("{:016x}", found));
   guest::PendingSignal pending;
   pending.number = input.number;
   std::memcpy(&pending.info, input.siginfo, sizeof input.siginfo);
@@ -228,7 +268,37 @@ void Replayer::signal(const trace::SignalInput& input) {
     differ(fmt::format("handler {:#x} and mask {:#x} for signal {}", input.handler.value, input.mask,
                        input.number),
            fmt::format("{:#x} and {:#x}", action(input.number).handler, mask()));
+  if (input.synchronous) note_fault();
   if (deliver(pending) == Delivery::fatal) fatal_ = pending;
+}
+
+// A handler may leave by longjmp, so that its fault stays here. Where that happens many times, the oldest are
+// forgotten.
+void Replayer::note_fault() {
+  constexpr size_t kMost = 64;
+  Begun here{.thread = thread_, .pc = registers().rip, .stack = registers().gpr[engine::RSP]};
+  std::erase_if(begun_, [&](const Begun& one) { return one.thread == here.thread && one.goes_on; });
+  if (begun_.size() == kMost) begun_.erase(begun_.begin());
+  begun_.push_back(here);
+}
+
+void Replayer::return_from_handler() {
+  return_from_signal();
+  auto begun = std::ranges::find_if(begun_, [&](const Begun& one) {
+    return one.thread == thread_ && one.pc == registers().rip && one.stack == registers().gpr[engine::RSP];
+  });
+  if (begun == begun_.end()) return;
+  begun->goes_on = true;
+  go_on_with_begun();
+}
+
+// The current thread is about to execute an instruction that has faulted before: if it is to go on with it.
+void Replayer::go_on_with_begun() {
+  for (Begun& one : begun_)
+    if (one.thread == thread_ && one.goes_on) {
+      one.since = now();
+      translator().pass_hook();
+    }
 }
 
 void Replayer::instruction(const trace::InstructionInput& input) {

@@ -68,6 +68,7 @@ const Dwfl_Thread_Callbacks kThreadCallbacks = {
 };
 
 std::string demangled(const char* name) {
+  if (!std::string_view(name).starts_with("_Z")) return name; // a function `f` would be called "float"
   int status = 0;
   std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),
                                               std::free);

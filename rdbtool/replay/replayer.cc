@@ -29,26 +29,13 @@ guest::MachineOptions machine_options(const trace::Metadata& metadata) {
 // How far the guest may run past the time at which it must make a call before it is found out.
 constexpr uint64_t kBeyondCall = 1'000'000;
 
-const char* reason_name(engine::StopReason reason) {
-  switch (reason) {
-  case engine::StopReason::limit:
-    return "nothing";
-  case engine::StopReason::system_call:
-    return "a system call";
-  case engine::StopReason::input:
-    return "an input instruction";
-  case engine::StopReason::address:
-    return "a stop address";
-  case engine::StopReason::access:
-    return "a watched access";
-  case engine::StopReason::written:
-    return "a watched write";
-  case engine::StopReason::fault:
-    return "a fault";
-  case engine::StopReason::interrupted:
-    return "an interruption";
-  }
-  return "?";
+// Whether the input comes of the instruction at pc, which was begun and not done.
+bool is_fault(const trace::Input& input) {
+  constexpr uint64_t kBreakpoint = 3, kOverflow = 4; // traps: the instruction is done
+  if (input.kind() == trace::InputKind::kPartial) return true;
+  if (input.kind() != trace::InputKind::kSignal) return false;
+  const auto& signal = input.as<trace::SignalInput>();
+  return signal.synchronous && signal.trap_number != kBreakpoint && signal.trap_number != kOverflow;
 }
 
 // The process and those it was forked from, back to the one that began as a program.
@@ -250,7 +237,7 @@ Replayer::Event Replayer::play_to(const trace::Step& step) {
     uint64_t left = step.until - now();
     uint64_t most = left + std::min(beyond, UINT64_MAX - left);
     if (wake_at_ < step.until) most = wake_at_ - now();
-    engine::Stop stop = engine().run(most);
+    engine::Stop stop = run_guest(most);
     switch (stop.reason) {
     case engine::StopReason::limit:
     case engine::StopReason::interrupted:
@@ -270,22 +257,12 @@ Replayer::Event Replayer::play_to(const trace::Step& step) {
       if (!wants_instruction || now() + 1 != step.until) differ("no input instruction", "one");
       current().at_input = true;
       return Event::reached;
-    case engine::StopReason::fault: {
-      engine::Stop after;
-      if (write_to_code(stop.fault, after)) {
-        if (after.reason == engine::StopReason::written) {
-          access_ = after.access;
-          return Event::written;
-        }
-        if (after.reason != engine::StopReason::limit) differ("a write to code", reason_name(after.reason));
-        break;
-      }
+    case engine::StopReason::fault:
       // A breakpoint instruction is executed, and its signal comes at the time behind it.
       if (now() == step.until && step.input != nullptr && step.input->kind() == trace::InputKind::kSignal &&
           step.input->as<trace::SignalInput>().number == stop.fault.signal)
         return Event::reached;
       differ("no fault", fmt::format("signal {} for address {}", stop.fault.signal, stop.fault.info.si_addr));
-    }
     case engine::StopReason::address:
       return Event::address;
     case engine::StopReason::access:
@@ -303,6 +280,7 @@ Replayer::Event Replayer::play_to(const trace::Step& step) {
     differ(wants_call ? fmt::format("system call {}", step.input->as<trace::SyscallInput>().number)
                       : "an input instruction",
            fmt::format("none by time {}", now().value));
+  if (step.input != nullptr && is_fault(*step.input)) translator().call_hook_of_fault();
   return Event::reached;
 }
 

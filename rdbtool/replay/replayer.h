@@ -37,6 +37,11 @@ struct MappedFile {
   std::string copy; // where the trace keeps it
 };
 
+struct WrittenRange {
+  GuestAddr address;
+  uint64_t size = 0;
+};
+
 class Replayer final : public guest::Machine, private guest::SignalReceiver {
 public:
   // `sink` may be null: then output is not shown.
@@ -88,6 +93,9 @@ public:
   // True if the guest is in a system call whose result is not applied yet.
   bool in_call() const { return loaded() != nullptr && current().at_call; }
 
+  // The memory that an input which is due next writes when it is applied.
+  std::vector<WrittenRange> written_by(const trace::Input& input);
+
   // Why the log ends where it does: complete, cut off ...
   const trace::LogEnd& log_end() const { return run_.end(); }
   ThreadId thread() const { return thread_; }
@@ -109,7 +117,11 @@ private:
   bool turn_to(ThreadId thread);
   void map(const trace::MapInput& map);
   void system_call(const trace::Input& input);
+  void partial(const trace::Input& input);
   void signal(const trace::SignalInput& input);
+  void note_fault();
+  void return_from_handler();
+  void go_on_with_begun();
   void instruction(const trace::InstructionInput& input);
   void show_output(const trace::SyscallInput& input);
   void write_all(std::span<const trace::MemoryWrite> writes);
@@ -138,6 +150,16 @@ private:
   QuickAnswers answers_;                 // what is left of them
   std::optional<guest::Ending> ending_;
   std::optional<guest::PendingSignal> fatal_;
+  // Instructions that have faulted. A handler that returns to one goes on with it: what hooks it was called
+  // already.
+  struct Begun {
+    ThreadId thread;
+    uint64_t pc = 0;
+    uint64_t stack = 0;
+    bool goes_on = false; // the handler has returned
+    Time since;           // then, or when the thread's turn came
+  };
+  std::vector<Begun> begun_;
   std::map<trace::ContentId, int> files_;
   std::map<uint64_t, MappedFile> mapped_files_; // by begin; may hold what is unmapped by now
 };

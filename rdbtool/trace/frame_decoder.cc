@@ -77,6 +77,9 @@ void set_text(StartInput& x, std::string_view text) {
 void set_text(MapInput& x, std::string_view text) {
   x.path = text;
 }
+void set_text(PartialInput& x, std::string_view text) {
+  x.vectors = {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
 void set_text(OutputInput& x, std::string_view text) {
   x.bytes = {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
@@ -121,6 +124,8 @@ bool take_payload_of(InputKind kind, FrameCursor& cursor, uint32_t text_size, In
     return take_payload<ThreadEndInput>(cursor, text_size, input);
   case InputKind::kExit:
     return take_payload<ExitInput>(cursor, text_size, input);
+  case InputKind::kPartial:
+    return take_payload<PartialInput>(cursor, text_size, input);
   }
   return false;
 }

@@ -54,7 +54,8 @@ enum class InputKind : uint8_t {
   kOutput = 8,      // bytes that left for a terminal without passing through guest memory
   kThreadStart = 9,
   kThreadEnd = 10,
-  kExit = 11, // the process is over; the last record of a complete log
+  kExit = 11,    // the process is over; the last record of a complete log
+  kPartial = 12, // an instruction did part of its work before it faulted; its signal follows
 };
 
 enum class ProcessOrigin : uint8_t {
@@ -106,7 +107,17 @@ struct SignalInput {
   uint64_t trap_number = 0;  // synchronous: as in the frame's context, likewise the next two
   uint64_t error_code = 0;
   GuestAddr fault_address;
+  uint64_t hash = 0;         // over all registers before the delivery, to compare on replay
   uint8_t siginfo[128] = {}; // as the kernel gave it
+};
+
+// An instruction that faulted after it had done part of its work: a string instruction that repeats, a
+// gather, a store that crosses into a page that cannot be written. Memory that it wrote is in the writes,
+// except that of a string instruction: that follows from how far its registers say it came.
+struct PartialInput {
+  uint64_t gpr[16] = {}; // at the fault
+  uint64_t rflags = 0;
+  std::span<const uint8_t> vectors; // the extended state in XSAVE layout; empty if it cannot have changed
 };
 
 enum class InstructionOp : uint8_t {
@@ -181,9 +192,9 @@ struct ExitInput {
   int32_t status = 0; // exit status, or the signal's number
 };
 
-using Payload =
-    std::variant<std::monostate, StartInput, SyscallInput, SignalInput, InstructionInput, MemoryInput,
-                 MapInput, ChecksumInput, OutputInput, ThreadStartInput, ThreadEndInput, ExitInput>;
+using Payload = std::variant<std::monostate, StartInput, SyscallInput, SignalInput, InstructionInput,
+                             MemoryInput, MapInput, ChecksumInput, OutputInput, ThreadStartInput,
+                             ThreadEndInput, ExitInput, PartialInput>;
 
 // One record of an input log.
 struct Input {

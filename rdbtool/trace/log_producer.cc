@@ -254,6 +254,11 @@ bool LogProducer::append(ThreadId thread, Time time, const SignalInput& signal, 
                          size_t count) {
   return append_parts(thread, time, InputKind::kSignal, {&signal, sizeof signal}, nullptr, 0, writes, count);
 }
+bool LogProducer::append(ThreadId thread, Time time, const PartialInput& partial, const MemoryWrite* writes,
+                         size_t count) {
+  return append_parts(thread, time, InputKind::kPartial, {&partial, sizeof partial}, partial.vectors.data(),
+                      partial.vectors.size(), writes, count);
+}
 bool LogProducer::append(ThreadId thread, Time time, const InstructionInput& result) {
   return append_parts(thread, time, InputKind::kInstruction, {&result, sizeof result}, nullptr, 0, nullptr,
                       0);

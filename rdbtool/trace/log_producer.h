@@ -54,6 +54,8 @@ public:
               size_t count = 0);
   bool append(ThreadId thread, Time time, const SignalInput& signal, const MemoryWrite* writes = nullptr,
               size_t count = 0);
+  bool append(ThreadId thread, Time time, const PartialInput& partial, const MemoryWrite* writes = nullptr,
+              size_t count = 0);
   bool append(ThreadId thread, Time time, const InstructionInput& result);
   bool append(ThreadId thread, Time time, const MemoryInput& memory, const MemoryWrite* writes, size_t count);
   bool append(ThreadId thread, Time time, const MapInput& map);

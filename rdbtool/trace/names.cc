@@ -28,6 +28,8 @@ const char* name_of(InputKind kind) {
     return "thread-end";
   case InputKind::kExit:
     return "exit";
+  case InputKind::kPartial:
+    return "partial";
   }
   return "unknown";
 }

@@ -90,7 +90,9 @@ bool get(RecordSource& source, CodecState&, SyscallInput& x, uint8_t tag) {
   return x.number == number;
 }
 
-void put(const SignalInput& x, CodecState&, ByteSink& out) {
+void put(const SignalInput& x, CodecState&, RecordSink& sink) {
+  ByteSink& out = sink.bytes;
+  sink.hashes.u64(x.hash);
   out.svarint(x.number);
   out.u8(static_cast<uint8_t>(x.action));
   out.u8(x.synchronous);
@@ -105,7 +107,9 @@ void put(const SignalInput& x, CodecState&, ByteSink& out) {
   out.bytes(x.siginfo, sizeof x.siginfo);
 }
 
-bool get(ByteSource& in, CodecState&, SignalInput& x) {
+bool get(RecordSource& source, CodecState&, SignalInput& x) {
+  ByteSource& in = source.bytes;
+  x.hash = source.hashes.u64();
   if (!read_i32(in, x.number) || !read_enum(in, x.action, SignalAction::kIgnored) ||
       !read_flag(in, x.synchronous))
     return false;
@@ -252,6 +256,20 @@ bool get(ByteSource& in, CodecState&, ExitInput& x) {
   return read_flag(in, x.by_signal) && read_i32(in, x.status);
 }
 
+void put(const PartialInput& x, CodecState&, ByteSink& out) {
+  for (uint64_t value : x.gpr)
+    out.varint(value);
+  out.varint(x.rflags);
+  out.sized_bytes(x.vectors.data(), x.vectors.size());
+}
+bool get(ByteSource& in, CodecState&, PartialInput& x) {
+  for (uint64_t& value : x.gpr)
+    value = in.varint();
+  x.rflags = in.varint();
+  x.vectors = in.sized_bytes();
+  return true;
+}
+
 void put(std::monostate, CodecState&, ByteSink&) {}
 
 void put_writes(std::span<const MemoryWrite> writes, CodecState& state, ByteSink& out) {
@@ -318,6 +336,8 @@ bool read_payload_of(uint8_t tag, RecordSource& in, CodecState& state, Input& in
     return read_payload<ThreadEndInput>(in, state, input);
   case InputKind::kExit:
     return read_payload<ExitInput>(in, state, input);
+  case InputKind::kPartial:
+    return read_payload<PartialInput>(in, state, input);
   }
   return false;
 }

@@ -301,6 +301,49 @@ int main() {
 """}
 
 
+# Optimised, the first instruction after each region is the one that faults. Where a handler repairs the fault, the
+# instruction is executed once more, but the program does not come past the region again.
+FAULTS = r"""#define _GNU_SOURCE
+#include <rdb/rdb.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+static int *page;
+static void repair(int number, siginfo_t *info, void *context) {
+  (void)info;
+  if (number == SIGSEGV)
+    mprotect(page, 4096, PROT_READ | PROT_WRITE);
+  else
+    ((ucontext_t *)context)->uc_mcontext.gregs[REG_RCX] = 3;
+}
+__attribute__((noinline)) static int load(const int *from) {
+  rdb_begin
+    printf("load %s\n", from ? "mapped" : "null");
+  rdb_end
+  return *from;
+}
+__attribute__((noinline)) static long divide(long by) {
+  long result;
+  rdb_begin
+    printf("divide by %ld\n", by);
+  rdb_end
+  __asm__ volatile("cqto; idivq %%rcx" : "=a"(result) : "0"(12l), "c"(by) : "rdx");
+  return result;
+}
+int main(void) {
+  struct sigaction action = {.sa_sigaction = repair, .sa_flags = SA_SIGINFO};
+  sigaction(SIGFPE, &action, 0);
+  sigaction(SIGSEGV, &action, 0);
+  page = mmap(0, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  printf("%d %ld\n", load(page), divide(0));
+  fflush(stdout);
+  signal(SIGSEGV, SIG_DFL);
+  return load(0);
+}
+"""
+
+
 def statements_program():
     """A region in front of each of the statements, and after the last; and what the regions print."""
     text = ("#include <rdb/rdb.h>\n#include <stdio.h>\n#include <string.h>\nstruct big { long part[9]; };\n"
@@ -316,6 +359,19 @@ def statements_program():
 
 
 class Places(harness.TestCase):
+    def test_a_region_right_before_the_instruction_that_faults(self):
+        for level in ("-O0", "-O1", "-O2"):
+            with self.subTest(level):
+                self.write("prog.c", FAULTS)
+                self.run_program([harness.program("rdb-clang"), level, "-g", "prog.c", "-o", "prog"], status=0)
+                recorded, replayed = self.record_and_replay()
+                self.assertEqual(recorded.out, "0 4\n")
+                lines = replayed.out.splitlines()
+                self.assertEqual(lines[-2:], ["0 4", "load null"], f"\n{replayed}")
+                self.assertEqual(lines.count("load mapped"), 1, f"\n{replayed}")
+                self.assertEqual(lines.count("divide by 0"), 1, f"\n{replayed}")
+                self.assertIn("load at prog.c:", replayed.err, f"\n{replayed}")
+
     def record_and_replay(self, *options, env=None):
         self.run_program(["/bin/rm", "-rf", self.path("trace")])
         recorded = self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./prog", env=env)

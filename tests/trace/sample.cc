@@ -83,7 +83,7 @@ Input SampleRun::read_call(size_t size) {
 
 Input SampleRun::any() {
   now_ += number(3) * number(2000);
-  switch (number(12)) {
+  switch (number(13)) {
   case 0: {
     SignalInput signal;
     signal.number = 11;
@@ -91,6 +91,7 @@ Input SampleRun::any() {
     signal.action = SignalAction(1 + number(3));
     signal.frame = GuestAddr(random_());
     signal.mask = random_();
+    signal.hash = random_();
     for (uint8_t& byte : signal.siginfo)
       byte = static_cast<uint8_t>(random_());
     return at_now(signal);
@@ -135,6 +136,16 @@ Input SampleRun::any() {
     return at_now(ThreadStartInput{ThreadId(-5), GuestAddr(random_()), GuestAddr(random_()), random_()});
   case 7:
     return at_now(ThreadEndInput{static_cast<int32_t>(random_())});
+  case 8: {
+    PartialInput partial;
+    for (uint64_t& value : partial.gpr)
+      value = random_() >> number(64);
+    partial.rflags = random_();
+    partial.vectors = bytes(number(2) * 2700);
+    Input input = at_now(partial);
+    input.writes = writes(3, 800);
+    return input;
+  }
   default: {
     Input input = at_now(SyscallInput{static_cast<uint32_t>(number(450)), OutputStream(number(4)),
                                       static_cast<int64_t>(random_()) >> number(64), random_()});

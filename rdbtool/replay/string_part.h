@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The part of a string instruction that was done before it faulted.
+#pragma once
+
+#include "rdbtool/engine/string_instruction.h"
+#include "rdbtool/guest/machine.h"
+#include "rdbtool/trace/input.h"
+
+#include <optional>
+
+namespace rdb::replay {
+
+struct StringPart {
+  engine::StringInstruction instruction;
+  bool down = false;   // from higher addresses to lower ones
+  uint64_t count = 0;  // iterations that were done
+  uint64_t source = 0; // addresses of the first element
+  uint64_t destination = 0;
+
+  // What it wrote: the lowest address, and the number of bytes (0 if it only read).
+  uint64_t written_begin() const;
+  uint64_t written_size() const;
+};
+
+// The machine is about to execute the instruction, and `after` is what it had left. Nothing if that is no
+// string instruction, or cannot have left this.
+std::optional<StringPart> string_part(guest::Machine& machine, const trace::PartialInput& after);
+
+// Writes to memory what it wrote. False if some of that memory cannot be read or written.
+bool write_string_part(guest::Machine& machine, const StringPart& part);
+
+} // namespace rdb::replay
