@@ -40,7 +40,7 @@ int run_record(const record::SessionOptions& session, const UntilFail& until_fai
     result = record::record(session);
   }
   if (!quiet) {
-    trace::TraceReader trace(result.trace);
+    trace::TraceReader trace(trace::as_path(result.trace));
     size_t programs = trace.processes().size();
     fmt::print(stderr, "rdb: recorded {} instructions{}, {}, {} in {} (it may hold secrets)\n",
                length_of(trace), programs > 1 ? fmt::format(" of {} programs", programs) : "",
