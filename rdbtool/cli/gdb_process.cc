@@ -100,10 +100,12 @@ int serve_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::stri
 
   std::string program = sysroot == "/" ? target.executable() : sysroot + target.executable();
   std::vector<std::string> words = {gdb, "-q", "-iex", "set sysroot " + sysroot};
-  // Recorded files are not the user's own: no script in them is run, wherever the user allows that.
+  // Recorded files are not the user's own: no script in them is run, wherever the user allows that. Not every
+  // gdb knows all kinds of scripts.
   if (sysroot != "/")
-    for (const char* kind : {"python", "gdb", "guile"})
-      words.insert(words.end(), {"-iex", fmt::format("set auto-load {}-scripts off", kind)});
+    words.insert(words.end(),
+                 {"-iex", "python exec(\"for kind in ('python', 'gdb', 'guile'):\\n try: gdb.execute('set "
+                          "auto-load ' + kind + '-scripts off')\\n except gdb.error: pass\")"});
   if (std::filesystem::exists(program))
     words.push_back(program);
   else

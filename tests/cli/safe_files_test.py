@@ -4,6 +4,7 @@ files, names that a terminal takes for commands, code that another user can chan
 import io
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -55,6 +56,18 @@ class SafeCase(harness.TestCase):
         self.assertRegex(result.err, r"\Ardb: [^\n]*\n\Z")
         self.assertEqual(invisible(result.err), "")
         return result.err
+
+    def null_device(self):
+        """A null device that a mistake may replace: for root not the one of the machine."""
+        if os.geteuid() != 0:
+            return "/dev/null"
+        null = self.path("null")
+        try:
+            os.mknod(null, 0o600 | stat.S_IFCHR, os.makedev(1, 3))
+            self.content(null)
+        except OSError as error:
+            self.skipTest(f"no devices can be made here: {error}")
+        return null
 
     def content(self, path):
         with open(path, "rb") as file:
@@ -173,8 +186,9 @@ class Names(SafeCase):
     def test_a_recording_is_told_of_by_its_path(self):
         self.rdb("record", "-q", "/bin/true", status=0)
         result = self.rdb("record", "-o", "true-0", "/bin/echo", "hello", status=0)
+        length = json.loads(self.rdb("info", "--json", "./true-0", status=0).out)["length"]
+        self.assertIn(f"recorded {length} instructions, exit 0", result.err)
         self.assertIn(" in true-0 ", result.err)
-        self.assertIn("echo", self.rdb("info", "./true-0", status=0).out)
 
     def test_names_that_no_trace_may_have(self):
         for name in "-x", "a\x1bb", "a\u202eb", "traces/latest":
@@ -245,28 +259,19 @@ class Names(SafeCase):
     def test_programs_and_arguments_of_any_name(self):
         for name in HOSTILE.values():
             program = self.path(name.replace("/", ""))
-            os.symlink("/bin/true", program)
+            shutil.copy("/bin/true", program)
             self.rdb("record", "-o", "t", program, name, "-x", status=0)
             for command in ["info"], ["info", "--json"], ["ps"], ["dump"], ["dump", "--files"]:
                 result = self.rdb(*command, "./t", status=0)
                 self.assertEqual(invisible(result.out + result.err), "", f"{command} {name!r}\n{result}")
+            # gdb would print the name as it is.
+            for command in ["gdb", "./t", "--", "-batch"], ["history", "1", "--at", "main", "./t"], ["last-write", "1", "./t"]:
+                self.assertIn("cannot be seen", self.refused(*command))
             # What is shown for a shell means the same to it.
             shown = next(line for line in self.rdb("info", "./t", status=0).out.splitlines() if line.startswith("command"))
             words = self.run_program(["/bin/bash", "-c", f"printf '%s\\0' {shown.split(maxsplit=1)[1]}"], status=0).out
             self.assertEqual(words.split("\0"), [program, name, "-x", ""])
             self.rdb("rm", "./t", status=0)
-
-    def test_gdb_is_not_shown_such_names(self):
-        trace = self.make()
-        path = os.path.join(trace, "metadata.json")
-        with open(path, encoding="utf-8") as file:
-            metadata = json.load(file)
-        metadata["files"] = [{"path": "/a\x1bb", "content": "0123456789abcdef-1", "build_id": ""}]
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(metadata, file)
-        result = self.rdb("gdb", trace, "--", "-batch")
-        self.assertNotEqual(result.status, 0)
-        self.assertEqual(invisible(result.out + result.err), "")
 
     def test_completion_expands_no_names(self):
         os.makedirs(self.path("traces/$(touch expanded)"))
@@ -309,17 +314,10 @@ class Outputs(SafeCase):
             os.unlink(self.path("out"))
 
     def test_devices_stay_devices(self):
+        null = self.null_device()
         for writer, _ in self.writers():
-            self.rdb(*writer("/dev/null"), status=0)
-            self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
-            try:
-                os.mknod(self.path("null"), 0o600 | stat.S_IFCHR, os.makedev(1, 3))
-                open(self.path("null"), "wb").close()
-            except OSError as error:
-                self.skipTest(f"no devices can be made here: {error}")
-            self.rdb(*writer("null"), status=0)
-            self.assertTrue(stat.S_ISCHR(os.stat(self.path("null")).st_mode))
-            os.unlink(self.path("null"))
+            self.rdb(*writer(null), status=0)
+            self.assertTrue(stat.S_ISCHR(os.stat(null).st_mode))
 
     def test_nobody_can_prepare_the_way(self):
         for writer, magic in self.writers():
@@ -659,8 +657,9 @@ class BundleFolder(SafeCase):
         self.assertEqual(self.content(victim), SECRET.encode())
         os.symlink("w.o", self.path("link.o"))
         self.run_program([clang, "-c", "w.c", "-o", "link.o"], status=0)
-        self.run_program([clang, "-c", "w.c", "-o", "/dev/null"], status=0)
-        self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+        null = self.null_device()
+        self.run_program([clang, "-c", "w.c", "-o", null])
+        self.assertTrue(stat.S_ISCHR(os.stat(null).st_mode))
 
 
 if __name__ == "__main__":
