@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rdb record: runs a program and leaves a trace of it.
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/guest_command.h"
 #include "rdbtool/cli/trace_text.h"
@@ -48,7 +49,7 @@ int run_record(const record::SessionOptions& session, const UntilFail& until_fai
   }
   if (!result.complete) {
     fmt::print(stderr, "rdb: the recording ended early: {}; what was recorded before can be replayed\n",
-               result.reason);
+               visible_text(result.reason));
     if (result.too_late) return kTimeOver;
     if (result.ending.kind == guest::Ending::Kind::exited) return kExitFailure;
   }

@@ -30,7 +30,8 @@ std::string script_path() {
   return path;
 }
 
-// gdb prints names as they are.
+} // namespace
+
 void check_names(gdb::ReplayTarget& target) {
   std::vector<std::string> names = {target.executable()};
   for (const trace::MappedFile& file : target.trace().metadata().files)
@@ -40,6 +41,8 @@ void check_names(gdb::ReplayTarget& target) {
       user_error("gdb is not started: the name of a recorded file has characters that cannot be seen: {}",
                  name);
 }
+
+namespace {
 
 enum class Whose : uint8_t { users, ours };
 

@@ -265,7 +265,8 @@ class Names(SafeCase):
                 result = self.rdb(*command, "./t", status=0)
                 self.assertEqual(invisible(result.out + result.err), "", f"{command} {name!r}\n{result}")
             # gdb would print the name as it is.
-            for command in ["gdb", "./t", "--", "-batch"], ["history", "1", "--at", "main", "./t"], ["last-write", "1", "./t"]:
+            for command in ["gdb", "./t", "--", "-batch"], ["history", "1", "--at", "main", "./t"], ["last-write", "1", "./t"], \
+                    ["gdb", "./t", "--server", "./socket"]:
                 self.assertIn("cannot be seen", self.refused(*command))
             # What is shown for a shell means the same to it.
             shown = next(line for line in self.rdb("info", "./t", status=0).out.splitlines() if line.startswith("command"))
