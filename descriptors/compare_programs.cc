@@ -6,6 +6,7 @@
 
 #include "descriptors/identity.h"
 #include "descriptors/inspect.h"
+#include "rdbtool/base/visible_text.h"
 
 #include <algorithm>
 #include <cstring>
@@ -112,7 +113,7 @@ std::set<std::string> producers(const elf::File& program) {
 std::string joined(const std::set<std::string>& texts) {
   std::string result;
   for (const std::string& text : texts)
-    result += (result.empty() ? "" : ", ") + text;
+    result += (result.empty() ? "" : ", ") + visible_text(text);
   return result.empty() ? "nothing" : result;
 }
 
@@ -141,7 +142,7 @@ std::string first_section(const elf::File& original, const elf::File& program) {
   for (const elf::Section& section : original.sections()) {
     if (!section.allocated() || section.name == ".note.gnu.build-id") continue;
     auto found = others.find(section.name);
-    std::string name = "section " + std::string(section.name);
+    std::string name = "section " + visible_text(section.name);
     if (found == others.end()) return name + " is missing";
     const elf::Section& other = *found->second;
     if (other.header.sh_size != section.header.sh_size)
@@ -204,11 +205,11 @@ Comparison compare_programs(const elf::File& original, const elf::File& program)
       if (section.index == 0) continue;
       auto found = others.find(section.name);
       if (found == others.end() || !same_section(section, *found->second))
-        result.other_sections.emplace_back(section.name);
+        result.other_sections.push_back(visible_text(section.name));
       if (found != others.end()) others.erase(found);
     }
     for (const auto& [name, section] : others)
-      if (section->index != 0) result.other_sections.emplace_back(name);
+      if (section->index != 0) result.other_sections.push_back(visible_text(name));
     return result;
   }
   FunctionDifference functions = compare_functions(original, program);

@@ -45,8 +45,9 @@ File::File(std::string_view bytes) : bytes_(bytes) {
     throw Error("not an ELF file for x86-64");
   read_sections();
   read_segments();
-  for (const Section& section : sections_)
-    if (section.header.sh_type == SHT_SYMTAB) symbols_ = read_symbols(section);
+  auto table = std::ranges::find_if(
+      sections_, [](const Section& section) { return section.header.sh_type == SHT_SYMTAB; });
+  if (table != sections_.end()) symbols_ = read_symbols(*table);
 }
 
 std::string_view File::range(uint64_t offset, uint64_t size, const char* what) const {
@@ -105,6 +106,9 @@ std::vector<Symbol> File::read_symbols(const Section& table) const {
     if (other.header.sh_type == SHT_SYMTAB_SHNDX && other.header.sh_link == table.index)
       extended = load_table<uint32_t>(other.bytes);
   std::vector<Symbol> symbols;
+  // Linkers let a name be the end of a longer one. But a million names of a megabyte each are no program.
+  constexpr size_t kMostSharing = 64;
+  size_t left = names.size() * kMostSharing;
   for (const Elf64_Sym& raw : load_table<Elf64_Sym>(table.bytes)) {
     Symbol symbol{static_cast<uint32_t>(symbols.size()), string_at(names, raw.st_name), raw, raw.st_shndx};
     if (raw.st_shndx == SHN_XINDEX) {
@@ -113,6 +117,8 @@ std::vector<Symbol> File::read_symbols(const Section& table) const {
     } else {
       symbol.reserved = raw.st_shndx >= SHN_LORESERVE;
     }
+    if (symbol.name.size() > left) throw Error("the names of symbols overlap more than in any program");
+    left -= symbol.name.size();
     if (symbol.in_section()) section(symbol.section);
     symbols.push_back(symbol);
   }

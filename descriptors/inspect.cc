@@ -3,6 +3,7 @@
 #include "descriptors/inspect.h"
 
 #include "descriptors/words.h"
+#include "rdbtool/base/visible_text.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -91,7 +92,11 @@ std::string describe_part(const Part& part) {
 // Columns padded to the widest cell.
 class Table {
 public:
-  void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  void row(std::vector<std::string> cells) {
+    for (std::string& cell : cells)
+      cell = visible_text(cell);
+    rows_.push_back(std::move(cells));
+  }
   std::string text(const std::string& indent) const {
     std::vector<size_t> widths;
     for (const auto& row : rows_)
@@ -164,19 +169,19 @@ public:
 private:
   void heading() {
     for (const Program& program : d_.program) {
-      out_ += "program " + program.name;
-      if (!program.build_id.empty()) out_ += ", build-id " + program.build_id;
+      out_ += "program " + visible_text(program.name);
+      if (!program.build_id.empty()) out_ += ", build-id " + visible_text(program.build_id);
       out_ += "\n";
     }
     out_ += count(d_.regions.size(), "region") + ", " + count(d_.locations.size(), "location") + "\n";
   }
 
   void show(const Region& region) {
-    out_ += "\n" + sources_[region.source]->path + ":" + std::to_string(region.begin_line) + "-" +
-            std::to_string(region.end_line);
-    if (!region.host.empty()) out_ += " in " + region.host;
+    out_ += "\n" + visible_text(sources_[region.source]->path) + ":" + std::to_string(region.begin_line) +
+            "-" + std::to_string(region.end_line);
+    if (!region.host.empty()) out_ += " in " + visible_text(region.host);
     out_ += ": " + std::string(word_of(status_words(), region.status));
-    if (!region.reason.empty()) out_ += ", " + region.reason;
+    if (!region.reason.empty()) out_ += ", " + visible_text(region.reason);
     out_ += "\n";
     for (const Location* location : locations_[region.id]) {
       out_ += "  " + std::string(word_of(side_words(), location->side)) + " " + hex(location->address.value);
@@ -217,7 +222,7 @@ std::string readable_name(const std::string& symbol) {
   char* name = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
   std::string result = status == 0 && symbol.starts_with("_Z") ? name : symbol;
   std::free(name);
-  return result;
+  return visible_text(result);
 }
 
 std::string describe(const Argument& argument) {

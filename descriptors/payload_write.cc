@@ -4,12 +4,12 @@
 // change), and the section table.
 #include "descriptors/payload.h"
 #include "descriptors/payload_format.h"
+#include "rdbtool/base/output_file.h"
 
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <map>
-#include <unistd.h>
+#include <system_error>
 
 namespace rdb::descriptors {
 
@@ -216,20 +216,10 @@ void append_payload(const std::string& object_path, const Payload& payload) {
   std::ifstream in(object_path, std::ios::binary);
   std::string object((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   if (!in) throw elf::Error("cannot read '" + object_path + "'");
-  std::string result = with_payload(object, payload);
-  // Beside the object, so that the rename stays on its file system.
-  std::string temporary = object_path + ".rdb-" + std::to_string(getpid());
-  std::ofstream out(temporary, std::ios::binary);
-  out.write(result.data(), static_cast<std::streamsize>(result.size()));
-  out.close();
-  std::error_code error;
-  if (out) {
-    std::filesystem::permissions(temporary, std::filesystem::status(object_path).permissions(), error);
-    std::filesystem::rename(temporary, object_path, error);
-  }
-  if (!out || error) {
-    std::filesystem::remove(temporary, error);
-    throw elf::Error("cannot write '" + object_path + "'");
+  try {
+    write_output(object_path, with_payload(object, payload), 0777);
+  } catch (const std::system_error& error) {
+    throw elf::Error(error.what());
   }
 }
 

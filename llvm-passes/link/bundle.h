@@ -12,8 +12,9 @@ std::string bundle_path(const std::string& program);
 
 class BundleWriter {
 public:
-  explicit BundleWriter(const std::string& program); // makes a folder beside the program
-  ~BundleWriter();                                   // removes it, unless it was published
+  // Makes a folder beside the program. A UserError if what stands in the bundle's place is no bundle.
+  explicit BundleWriter(const std::string& program);
+  ~BundleWriter(); // removes it, unless it was published
   BundleWriter(const BundleWriter&) = delete;
   BundleWriter& operator=(const BundleWriter&) = delete;
 
@@ -25,11 +26,15 @@ public:
   void publish();
 
 private:
+  void check_target() const;
+  void set_modes() const;
+
   std::string folder_;
   std::string target_;
 };
 
-// Removes a bundle that an earlier link left: it does not fit the program any more.
+// Removes a bundle that an earlier link left: it does not fit the program any more. What is not surely a
+// bundle, or holds anything else, stays.
 void remove_bundle(const std::string& program);
 
 } // namespace rdb::link

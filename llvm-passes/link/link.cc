@@ -5,6 +5,7 @@
 #include "llvm-passes/link/link.h"
 
 #include "descriptors/identity.h"
+#include "descriptors/text_size.h"
 #include "llvm-passes/link/bundle.h"
 #include "llvm-passes/link/combine.h"
 #include "llvm-passes/link/missing.h"
@@ -346,7 +347,10 @@ private:
     link_module(command_, objects, support_library_, runtime_, scratch_.path(), bundle.path("module.so"));
     for (const BundleSource& source : combined.sources)
       bundle.write_source(source.path, source.text);
-    bundle.write("descriptors", descriptors::write(combined.descriptors));
+    std::string text = descriptors::write(combined.descriptors);
+    if (text.size() > descriptors::kMaxText)
+      limit("descriptors of {} bytes; rdb reads at most {}", text.size(), descriptors::kMaxText);
+    bundle.write("descriptors", text);
     bundle.publish();
   }
 

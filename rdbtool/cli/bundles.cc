@@ -3,33 +3,37 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/path.h"
+#include "rdbtool/cli/gdb_process.h"
 #include "rdbtool/debug/program_file.h"
 
 #include <filesystem>
 #include <sys/stat.h>
-#include <unistd.h>
 
 namespace rdb::cli {
 namespace {
 
-// The bundle that rdb-clang left beside a program or library, if it is the user's own and fits what is in
-// `file`.
+// The bundle that rdb-clang left beside a program or library, if only the user and root can change it and it
+// fits what is in `file`.
 std::unique_ptr<debug::Bundle> bundle_beside(const std::string& program, const std::string& file) {
   std::string path = program + ".rdb";
   struct stat info;
-  if (stat((path + "/descriptors").c_str(), &info) != 0 || info.st_uid != geteuid()) return nullptr;
+  if (lstat((path + "/descriptors").c_str(), &info) != 0) return nullptr;
+  std::string why = debug::Bundle::why_not_trusted(path);
+  if (!why.empty()) {
+    say(fmt::format("rdb: not using {}: {}", path, why));
+    return nullptr;
+  }
   auto bundle = std::make_unique<debug::Bundle>(path);
-  std::string why;
   try {
     why = bundle->mismatch(debug::ProgramFile(file));
   } catch (const elf::Error& error) {
     why = error.what();
   }
   if (!why.empty()) {
-    fmt::print(stderr, "rdb: not using {}: {}\n", path, why);
+    say(fmt::format("rdb: not using {}: {}", path, why));
     return nullptr;
   }
-  fmt::print(stderr, "rdb: running the debug regions of {}\n", path);
+  say(fmt::format("rdb: running the debug regions of {}", path));
   bundle->set_found_by_itself();
   return bundle;
 }

@@ -15,7 +15,8 @@ namespace rdb::cli {
 using Bundles = std::vector<std::unique_ptr<debug::Bundle>>;
 
 // The bundles at `paths`; if there are none, those that rdb-clang left beside `program` and the libraries of
-// the recording, if they are the user's own and fit (and says so). An empty `program`: does not look.
+// the recording, if only the user and root can change them and they fit (and says so). An empty `program`:
+// does not look.
 Bundles choose_bundles(const std::vector<std::string>& paths, const std::string& program,
                        const trace::TraceReader& trace);
 

@@ -2,22 +2,24 @@
 // rdb completion: prints the script that teaches a shell rdb's commands and options; with --man, writes the
 // manual pages.
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/output_file.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/completion.h"
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <fmt/format.h>
 #include <memory>
+#include <system_error>
 
 namespace rdb::cli {
 namespace {
 
 void write_page(const std::string& path, const std::string& text) {
-  std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "w"), std::fclose);
-  if (!file || std::fputs(text.c_str(), file.get()) < 0 || std::fflush(file.get()) != 0)
-    user_error("{}: {}", path, std::strerror(errno));
+  try {
+    write_output(path, text);
+  } catch (const std::system_error& error) {
+    user_error("{}", error.what());
+  }
 }
 
 void write_pages(const std::string& folder) {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rdb dump: what is in the logs of a recording, as text, one record a line.
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/output_file.h"
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/cli/chunk_picture.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/trace_text.h"
 #include "rdbtool/trace/programs.h"
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <memory>
+#include <system_error>
 
 namespace rdb::cli {
 namespace {
@@ -30,7 +31,7 @@ void note_end(const trace::LogEnd& end) {
   if (end.complete()) return;
   std::fflush(stdout);
   bool closed = end.kind == trace::LogEnd::Kind::kClosed;
-  fmt::print(stderr, "rdb: note: the log {}{}\n", closed ? "" : "is ", end.describe());
+  fmt::print(stderr, "rdb: note: the log {}{}\n", closed ? "" : "is ", visible_text(end.describe()));
 }
 
 void dump_inputs(trace::InputReader inputs, const Options& options) {
@@ -57,7 +58,8 @@ void dump_files(const trace::TraceReader& trace) {
   std::multimap<trace::ContentId, std::string> names;
   for (const trace::MappedFile& file : trace.metadata().files)
     names.emplace(file.content,
-                  shell_text(file.path) + (file.build_id.empty() ? "" : " build-id " + file.build_id));
+                  shell_text(file.path) +
+                      (file.build_id.empty() ? "" : " build-id " + visible_text(file.build_id)));
   for (const trace::ContentId& id : trace.files().list()) {
     auto [first, last] = names.equal_range(id);
     std::string known;
@@ -70,10 +72,11 @@ void dump_files(const trace::TraceReader& trace) {
 void draw_picture(const trace::TraceReader& trace, const Options& options) {
   std::string text =
       chunk_picture(trace, trace::program_named(trace, options.process), {options.from, options.to});
-  std::FILE* file = std::fopen(options.picture.c_str(), "w");
-  bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file == nullptr || std::fclose(file) != 0 || !written)
-    user_error("dump: --picture {}: {}", options.picture, std::strerror(errno));
+  try {
+    write_output(options.picture, text);
+  } catch (const std::system_error& error) {
+    user_error("dump: --picture {}", error.what());
+  }
 }
 
 int dump(const Options& options) {

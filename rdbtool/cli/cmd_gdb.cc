@@ -84,6 +84,7 @@ int run(const GdbOptions& options, const std::vector<std::string>& arguments) {
     words.insert(words.end(), arguments.begin(), arguments.end());
     return run_gdb(target, options.gdb, words);
   }
+  check_names(target);
   gdb::Listener listener(options.server);
   remove_at_signal(listener);
   say(fmt::format("rdb: serving {}; in gdb: target remote {}", target.trace().path(), listener.address()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rdb info: what a recording says about itself, for people or as JSON; and what recordings can hold, the
 // table of system calls.
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/trace_text.h"
 #include "rdbtool/guest/syscalls/table.h"
@@ -61,13 +62,19 @@ int print_json(const trace::TraceReader& trace) {
                     {"end", text_to_json(summary.end)}});
   }
   json["processes"] = list;
-  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  // As ASCII: what a terminal would not show is escaped. The library leaves one such character.
+  std::string text = json.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
+  for (size_t at = text.find('\x7f'); at != std::string::npos; at = text.find('\x7f', at))
+    text.replace(at, 1, "\\u007f");
+  fmt::print("{}\n", text);
   return 0;
 }
 
 int print_text(const trace::TraceReader& trace) {
   const trace::Metadata& m = trace.metadata();
-  auto line = [](const char* name, const std::string& value) { fmt::print("{:<12} {}\n", name, value); };
+  auto line = [](const char* name, const std::string& value) {
+    fmt::print("{:<12} {}\n", name, visible_text(value));
+  };
   std::string command;
   for (const std::string& word : m.command)
     command += (command.empty() ? "" : " ") + shell_text(word);

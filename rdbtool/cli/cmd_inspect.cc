@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `rdb inspect`: what a bundle knows, as a table.
 #include "descriptors/inspect.h"
+#include "descriptors/text_size.h"
+#include "rdbtool/base/bounded_file.h"
 #include "rdbtool/base/error.h"
 #include "rdbtool/cli/command.h"
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
+#include <system_error>
 
 namespace rdb::cli {
 
@@ -26,14 +28,14 @@ std::string find_descriptors(const std::string& name) {
 
 int inspect(const std::string& name) {
   std::string path = find_descriptors(name);
-  std::ifstream in(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (!in) user_error("cannot read '{}'", path);
   try {
+    std::string text = read_bounded(path, descriptors::kMaxText);
     std::string table = descriptors::inspection(descriptors::read(text, path));
     std::fwrite(table.data(), 1, table.size(), stdout);
   } catch (const descriptors::FormatError& error) {
     throw UserError(error.what());
+  } catch (const std::system_error& error) {
+    user_error("{}", error.what());
   }
   return 0;
 }

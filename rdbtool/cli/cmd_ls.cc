@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rdb ls: the recordings there are, oldest first, as a table.
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/trace_text.h"
 #include "rdbtool/trace/trace_dir.h"
+#include "rdbtool/trace/trace_files.h"
 
 #include <array>
 #include <cstdio>
@@ -15,11 +17,13 @@ using Row = std::array<std::string, 6>;
 
 Row row_of(const std::string& name) {
   std::string path = trace::trace_root() + "/" + name;
+  // What a command line takes: a name that it does not is shown as a path, in quotes.
+  std::string shown = trace::is_trace_name(name) ? name : shell_text(path);
   std::string size = bytes_text(trace::directory_size(path));
   try {
     trace::TraceReader trace(path);
     const trace::Metadata& metadata = trace.metadata();
-    return {name,
+    return {shown,
             shell_text(metadata.program),
             moment_text(metadata.started_unix_ns),
             count_text(length_of(trace)),
@@ -27,14 +31,14 @@ Row row_of(const std::string& name) {
             state_text(trace)};
   } catch (const UserError&) {
     // One bad trace must not hide the others; rdb info says what is wrong with it.
-    return {name, "?", "?", "?", size, "damaged"};
+    return {shown, "?", "?", "?", size, "damaged"};
   }
 }
 
 int list() {
   std::vector<std::string> names = trace::list_traces();
   if (names.empty()) {
-    fmt::print("no recordings in {}\n", trace::trace_root());
+    fmt::print("no recordings in {}\n", visible_text(trace::trace_root()));
     return 0;
   }
   std::vector<Row> rows = {{"NAME", "PROGRAM", "WHEN", "LENGTH", "SIZE", "ENDED"}};

@@ -5,7 +5,9 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/exec_words.h"
 #include "rdbtool/base/temporary_folder.h"
+#include "rdbtool/base/trusted_file.h"
 #include "rdbtool/cli/command.h"
+#include "rdbtool/cli/gdb_process.h"
 #include "rdbtool/cli/print_debug_info.h"
 #include "rdbtool/cli/print_hits.h"
 #include "rdbtool/cli/print_list.h"
@@ -143,7 +145,7 @@ public:
     for (const debug::PrintRequest& request : wanted_.requests)
       if (request.code) user_error("print: {}; --code needs code that rdb-clang can compile again", why);
     check_sources();
-    if (why != kSpots) fmt::print(stderr, "rdb: print: {}; going by the debug information instead\n", why);
+    if (why != kSpots) say(fmt::format("rdb: print: {}; going by the debug information instead", why));
     HitPrinter printer(hit_options(), [&](const debug::Hit& hit) -> const debug::PrintRequest* {
       for (const debug::PrintRequest& request : wanted_.requests)
         if (hit.line == request.line && hit.file == (hit.line == 0 ? request.spot : request.file))
@@ -167,10 +169,14 @@ private:
       if (!request.spot.empty()) return kSpots;
       if (find_source(request.file, files_[0].path).empty())
         return fmt::format("there is no file '{}' here nor beside {}", request.file, files_[0].path);
+      // What is compiled is run.
+      if (std::string why = why_not_trusted(find_source(request.file, files_[0].path)); !why.empty())
+        return why;
     }
-    if (!fs::exists(compiler_folder() + "/rdb-clang"))
+    std::string compiler = compiler_folder() + "/rdb-clang";
+    if (!fs::exists(compiler))
       return fmt::format("rdb-clang is not installed beside {}", guest::self().program);
-    return "";
+    return why_not_trusted_as(compiler, guest::self().program);
   }
 
   std::vector<debug::PrintSource> by_file() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rdb record: runs a program and leaves a trace of it.
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/guest_command.h"
 #include "rdbtool/cli/trace_text.h"
@@ -40,7 +41,7 @@ int run_record(const record::SessionOptions& session, const UntilFail& until_fai
     result = record::record(session);
   }
   if (!quiet) {
-    trace::TraceReader trace(result.trace);
+    trace::TraceReader trace(trace::as_path(result.trace));
     size_t programs = trace.processes().size();
     fmt::print(stderr, "rdb: recorded {} instructions{}, {}, {} in {} (it may hold secrets)\n",
                length_of(trace), programs > 1 ? fmt::format(" of {} programs", programs) : "",
@@ -48,7 +49,7 @@ int run_record(const record::SessionOptions& session, const UntilFail& until_fai
   }
   if (!result.complete) {
     fmt::print(stderr, "rdb: the recording ended early: {}; what was recorded before can be replayed\n",
-               result.reason);
+               visible_text(result.reason));
     if (result.too_late) return kTimeOver;
     if (result.ending.kind == guest::Ending::Kind::exited) return kExitFailure;
   }

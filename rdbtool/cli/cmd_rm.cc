@@ -13,10 +13,12 @@ Action setup_rm(CLI::App& app) {
   app.add_option("TRACE", *names, "Recordings to delete: names as rdb ls shows them, or directories");
   return [names] {
     if (names->empty()) user_error("rm: no recording named; 'rdb help rm' says what it takes");
-    // All of them are looked up first: a mistyped name deletes nothing.
+    // All of them are looked up and looked through first: a mistyped name deletes nothing.
     std::vector<std::string> paths;
     for (const std::string& name : *names)
       paths.push_back(trace::find_trace(name));
+    for (const std::string& path : paths)
+      trace::check_removable(path);
     for (const std::string& path : paths)
       trace::remove_trace(path);
     return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rdb unpack: a recording from the file that rdb pack made.
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/trace/pack.h"
 
@@ -20,7 +21,8 @@ Action setup_unpack(CLI::App& app) {
     if (file->empty()) user_error("unpack: no file named; 'rdb help unpack' says what it takes");
     std::string path = trace::unpack_trace(*file, *directory);
     bool named = directory->empty();
-    fmt::print("unpacked as {}\n", named ? std::filesystem::path(path).filename().string() : path);
+    fmt::print("unpacked as {}\n",
+               visible_text(named ? std::filesystem::path(path).filename().string() : path));
     return 0;
   };
 }

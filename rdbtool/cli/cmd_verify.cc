@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `rdb verify`: is a program the same as the original, and if not, where and why not?
 #include "descriptors/compare_programs.h"
+#include "rdbtool/base/bounded_file.h"
 #include "rdbtool/base/error.h"
 #include "rdbtool/cli/command.h"
 
-#include <fstream>
 #include <memory>
+#include <system_error>
 
 namespace rdb::cli {
 
@@ -13,10 +14,14 @@ namespace {
 
 constexpr int kExitDifferent = 1;
 
+constexpr size_t kMaxProgram = size_t{16} << 30;
+
 std::string read_program(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) user_error("cannot read '{}'", path);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  try {
+    return read_bounded(path, kMaxProgram);
+  } catch (const std::system_error&) {
+    user_error("cannot read '{}'", path);
+  }
 }
 
 elf::File open_program(const std::string& path, const std::string& bytes) {

@@ -97,11 +97,17 @@ std::string page_head(const std::string& name, const std::string& version, const
                      version, roff(name), roff(summary));
 }
 
+// Both shells expand the words that they are offered, commands in them included: names that hold anything
+// else than letters, digits and a few signs are left out.
+constexpr const char* kNames = "_rdb_names() {\n"
+                               "  ls \"$1\" 2>/dev/null | LC_ALL=C grep -x '[A-Za-z0-9._+][A-Za-z0-9._+-]*'\n"
+                               "}\n";
+
 } // namespace
 
 std::string bash_completion(std::span<const Command> commands) {
   std::string text =
-      "# bash completion for rdb, made by 'rdb completion bash'\n"
+      "# bash completion for rdb, made by 'rdb completion bash'\n" + std::string(kNames) +
       "_rdb() {\n"
       "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options= values= "
       "traces= program=\n"
@@ -125,7 +131,7 @@ std::string bash_completion(std::span<const Command> commands) {
           "    COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
           "  elif [ \"$traces\" = yes ]; then\n"
           "    local root=${RDB_TRACE_DIR:-${XDG_DATA_HOME:-$HOME/.local/share}/rdb}\n"
-          "    COMPREPLY=($(compgen -W \"$(ls \"$root\" 2>/dev/null)\" -- \"$word\") $(compgen -d -- "
+          "    COMPREPLY=($(compgen -W \"$(_rdb_names \"$root\")\" -- \"$word\") $(compgen -d -- "
           "\"$word\"))\n"
           "  elif [ \"$program\" = yes ]; then\n"
           "    COMPREPLY=($(compgen -c -- \"$word\") $(compgen -f -- \"$word\"))\n"
@@ -138,10 +144,11 @@ std::string bash_completion(std::span<const Command> commands) {
 }
 
 std::string zsh_completion(std::span<const Command> commands) {
-  std::string text = "#compdef rdb\n# zsh completion for rdb, made by 'rdb completion zsh'\n"
+  std::string text = "#compdef rdb\n# zsh completion for rdb, made by 'rdb completion zsh'\n" +
+                     std::string(kNames) +
                      "_rdb_traces() {\n"
                      "  local root=${RDB_TRACE_DIR:-${XDG_DATA_HOME:-$HOME/.local/share}/rdb}\n"
-                     "  _alternative 'traces:recording:('\"$(ls \"$root\" 2>/dev/null | tr '\\n' ' ')\"')' "
+                     "  _alternative 'traces:recording:('\"$(_rdb_names \"$root\" | tr '\\n' ' ')\"')' "
                      "'folders:folder:_files -/'\n"
                      "}\n"
                      "_rdb() {\n"

@@ -4,6 +4,8 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/exec_words.h"
 #include "rdbtool/base/temporary_folder.h"
+#include "rdbtool/base/trusted_file.h"
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/gdb/server.h"
 #include "rdbtool/gdb/sysroot.h"
 #include "rdbtool/guest/self.h"
@@ -20,12 +22,27 @@
 namespace rdb::cli {
 namespace {
 
-// A directory that only this user can look into, removed at the end.
 // The script lies in share/rdb, beside the directory of the program.
 std::string script_path() {
   std::filesystem::path program = guest::self().program;
-  return program.parent_path().parent_path() / "share/rdb/rdb-gdb.py";
+  std::string path = program.parent_path().parent_path() / "share/rdb/rdb-gdb.py";
+  if (std::string why = why_not_trusted_as(path, program); !why.empty()) user_error("{}", why);
+  return path;
 }
+
+} // namespace
+
+void check_names(gdb::ReplayTarget& target) {
+  std::vector<std::string> names = {target.executable()};
+  for (const trace::MappedFile& file : target.trace().metadata().files)
+    names.push_back(file.path);
+  for (const std::string& name : names)
+    if (!is_visible(name))
+      user_error("gdb is not started: the name of a recorded file has characters that cannot be seen: {}",
+                 name);
+}
+
+namespace {
 
 enum class Whose : uint8_t { users, ours };
 
@@ -77,6 +94,7 @@ pid_t start_gdb(const std::vector<std::string>& words, Whose whose) {
 // Starts gdb with the script loaded, `connect ADDRESS`, and the arguments; serves it until it ends.
 int serve_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::string& connect,
               const std::vector<std::string>& arguments, Whose whose) {
+  check_names(target);
   TemporaryFolder directory("rdb-gdb");
   std::string tree = directory.path() + "/root";
   std::filesystem::create_directory(tree);
@@ -85,6 +103,12 @@ int serve_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::stri
 
   std::string program = sysroot == "/" ? target.executable() : sysroot + target.executable();
   std::vector<std::string> words = {gdb, "-q", "-iex", "set sysroot " + sysroot};
+  // Recorded files are not the user's own: no script in them is run, wherever the user allows that. Not every
+  // gdb knows all kinds of scripts.
+  if (sysroot != "/")
+    words.insert(words.end(),
+                 {"-iex", "python exec(\"for kind in ('python', 'gdb', 'guile'):\\n try: gdb.execute('set "
+                          "auto-load ' + kind + '-scripts off')\\n except gdb.error: pass\")"});
   if (std::filesystem::exists(program))
     words.push_back(program);
   else
@@ -117,7 +141,7 @@ std::string quoted(const std::string& word) {
 } // namespace
 
 void say(const std::string& line) {
-  fmt::print(stderr, "{}\n", line);
+  fmt::print(stderr, "{}\n", visible_lines(line));
 }
 
 int run_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::vector<std::string>& arguments) {

@@ -10,6 +10,9 @@
 
 namespace rdb::cli {
 
+// Throws UserError if the name of a recorded file cannot be shown: gdb prints names as they are.
+void check_names(gdb::ReplayTarget& target);
+
 // Starts gdb on the recording, with these words behind rdb's own, and serves it until it ends. Its exit
 // status.
 int run_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::vector<std::string>& arguments);

@@ -2,6 +2,7 @@
 #include "rdbtool/cli/play_in_turn.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/cli/command_line.h"
 #include "rdbtool/guest/ending.h"
 
@@ -42,7 +43,7 @@ guest::Ending wait_for(pid_t child) {
 
 void say_all(const Complaints& complaints) {
   for (const std::string& complaint : complaints)
-    fmt::print(stderr, "rdb: {}\n", complaint);
+    fmt::print(stderr, "rdb: {}\n", visible_text(complaint));
 }
 
 void play_in_turn(size_t count, const std::function<int(size_t number, const Complain& complain)>& play) {

@@ -2,6 +2,7 @@
 #include "rdbtool/cli/trace_text.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/guest/syscalls/table.h"
 #include "rdbtool/trace/programs.h"
 #include "rdbtool/trace/trace_dir.h"
@@ -173,12 +174,23 @@ std::string moment_text(uint64_t unix_ns) {
 }
 
 std::string shell_text(const std::string& word) {
+  auto word_with_doubled_backslashes = [](const std::string& w) {
+    std::string out;
+    for (char c : w)
+      out += c == '\\' ? std::string("\\\\") : std::string(1, c);
+    return out;
+  };
   auto plain = [](unsigned char c) {
     return std::isalnum(c) != 0 || std::strchr("_-./=:,@%+", c) != nullptr;
   };
   if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
-  if (std::any_of(word.begin(), word.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }))
-    return "$" + path_text(word);
+  if (!is_visible(word)) {
+    // As bash and zsh read them.
+    std::string text = "$'";
+    for (char c : visible_text(word_with_doubled_backslashes(word)))
+      text += c == '\'' ? std::string("\\'") : std::string(1, c);
+    return text + "'";
+  }
   std::string text = "'";
   for (char c : word)
     text += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -48,7 +48,7 @@ int run_in_shell(const std::string& command) {
 }
 
 bool detected(const std::string& command, const record::SessionResult& result) {
-  setenv("RDB_TRACE", result.trace.c_str(), 1);
+  setenv("RDB_TRACE", trace::as_path(result.trace).c_str(), 1);
   int status =
       result.ending.kind == guest::Ending::Kind::signalled ? 128 + result.ending.value : result.ending.value;
   setenv("RDB_STATUS", std::to_string(status).c_str(), 1);

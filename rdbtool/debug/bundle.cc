@@ -3,14 +3,16 @@
 
 #include "descriptors/compare_programs.h"
 #include "descriptors/identity.h"
+#include "descriptors/text_size.h"
+#include "rdbtool/base/bounded_file.h"
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/trusted_file.h"
 #include "rdbtool/debug/plain_code.h"
 #include "rdbtool/debug/refusal.h"
 #include "runtime-libs/module/module_host.h"
 
 #include <dlfcn.h>
-#include <fstream>
-#include <sstream>
+#include <system_error>
 #include <utility>
 
 extern "C" void __cxa_finalize(void* module);
@@ -18,12 +20,14 @@ extern "C" void __cxa_finalize(void* module);
 namespace rdb::debug {
 namespace {
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) user_error("{}: cannot be read (is it a bundle made by rdb-clang?)", path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+std::string read_descriptors(const std::string& bundle) {
+  std::string path = bundle + "/descriptors";
+  try {
+    open_trusted_folder(bundle);
+    return read_bounded(open_trusted_file(path).get(), path, descriptors::kMaxText);
+  } catch (const std::system_error&) {
+    user_error("{}: cannot be read (is it a bundle made by rdb-clang?)", path);
+  }
 }
 
 template <class T>
@@ -52,11 +56,24 @@ Bundle* g_loading = nullptr; // whose module is being loaded
 Bundle::Bundle(const std::string& path) : path_(path) {
   std::string name = path + "/descriptors";
   try {
-    descriptors_ = descriptors::read(read_file(name), name);
+    descriptors_ = descriptors::read(read_descriptors(path), name);
   } catch (const descriptors::FormatError& error) {
     user_error("{}", error.what());
   }
   if (descriptors_.program.size() != 1) user_error("{}: does not say which program it belongs to", name);
+}
+
+std::string Bundle::why_not_trusted(const std::string& path) {
+  try {
+    open_trusted_folder(path);
+    open_trusted_file(path + "/descriptors");
+    open_trusted_file(path + "/module.so");
+    return "";
+  } catch (const UserError& error) {
+    return error.what();
+  } catch (const std::system_error&) {
+    return ""; // what is missing is told when it is loaded
+  }
 }
 
 Bundle::~Bundle() {
@@ -133,6 +150,8 @@ uint64_t Bundle::constant_slot(uint64_t address) const {
 void Bundle::load(uint64_t bias) {
   bias_ = bias;
   std::string name = path_ + "/module.so";
+  // After this nobody but the user and root can put another file there: it may be opened by its name again.
+  if (std::string why = why_not_trusted(path_); !why.empty()) user_error("cannot load {}", why);
   check_whole(name);
   g_loading = this;
   // Its own symbols first: nothing of the host may stand in for them.

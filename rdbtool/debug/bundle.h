@@ -18,8 +18,11 @@ using DebugFunction = void (*)(void** arguments);
 
 class Bundle {
 public:
-  // Reads the descriptors; the module is loaded by load(). Throws UserError naming what is wrong.
+  // Reads the descriptors; the module is loaded by load(). Throws UserError naming what is wrong, also if
+  // others than the user and root can change the bundle: its code is run.
   explicit Bundle(const std::string& path);
+  // Empty if only the user and root can change the bundle; else why not.
+  static std::string why_not_trusted(const std::string& path);
   ~Bundle();
   Bundle(const Bundle&) = delete;
   Bundle& operator=(const Bundle&) = delete;

@@ -2,13 +2,16 @@
 #include "rdbtool/debug/compile_command.h"
 
 #include "descriptors/descriptor.h"
+#include "rdbtool/base/bounded_file.h"
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/trusted_file.h"
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/debug/bundle.h"
+#include "rdbtool/trace/bounded_json.h"
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <system_error>
 
 namespace rdb::debug {
 namespace {
@@ -31,6 +34,27 @@ bool same_file(const fs::path& a, const fs::path& b) {
   return fs::equivalent(a, b, error);
 }
 
+constexpr size_t kMaxDatabase = 1 << 30;
+constexpr trace::JsonBounds kDatabaseBounds = {8, 100'000'000};
+
+void say_not_used(const std::string& path, const std::string& why) {
+  fmt::print(stderr, "rdb: not using {}\n", visible_text(why.find(path) == 0 ? why : path + ": " + why));
+}
+
+// Flags can make a compiler load plugins: a file with flags that others can change is passed over. False if
+// it is not there.
+bool read_trusted(const std::string& path, std::string& text) {
+  try {
+    text = read_bounded(open_trusted_file(path, LastLink::kFollow).get(), path, kMaxDatabase);
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  } catch (const UserError& error) {
+    if (fs::exists(path)) say_not_used(path, error.what());
+    return false;
+  }
+}
+
 void add_from_database(const fs::path& source, std::vector<CompileCommand>& out) {
   std::vector<fs::path> folders;
   for (fs::path folder = source.parent_path();; folder = folder.parent_path()) {
@@ -39,19 +63,23 @@ void add_from_database(const fs::path& source, std::vector<CompileCommand>& out)
     if (folder == folder.root_path()) break;
   }
   for (const fs::path& folder : folders) {
-    fs::path path = folder / "compile_commands.json";
-    std::ifstream file(path);
-    if (!file) continue;
-    nlohmann::json database = nlohmann::json::parse(file, nullptr, false);
-    if (!database.is_array()) user_error("print: {} is not a list of compile commands", path.string());
-    for (const nlohmann::json& entry : database) {
+    std::string path = folder / "compile_commands.json";
+    std::string text;
+    if (!read_trusted(path, text)) continue;
+    auto database = trace::parse_bounded_json(text, path, kDatabaseBounds);
+    if (!database.is_array()) user_error("print: {} is not a list of compile commands", path);
+    for (const auto& entry : database) {
       if (!entry.is_object()) continue;
-      std::string directory = entry.value("directory", folder.string());
-      if (!same_file(fs::path(directory) / entry.value("file", ""), source)) continue;
-      std::vector<std::string> words = entry.contains("arguments")
-                                           ? entry["arguments"].get<std::vector<std::string>>()
-                                           : split_command(entry.value("command", ""));
-      out.push_back({directory, is_cxx(source), flags_of(words), path.string()});
+      try {
+        std::string directory = entry.value("directory", folder.string());
+        if (!same_file(fs::path(directory) / entry.value("file", ""), source)) continue;
+        std::vector<std::string> words = entry.contains("arguments")
+                                             ? entry["arguments"].get<std::vector<std::string>>()
+                                             : split_command(entry.value("command", ""));
+        out.push_back({directory, is_cxx(source), flags_of(words), path});
+      } catch (const nlohmann::ordered_json::exception&) {
+        user_error("print: {} holds something else than compile commands", path);
+      }
     }
     if (!out.empty()) return;
   }
@@ -61,6 +89,10 @@ void add_from_bundle(const fs::path& source, const std::string& program, std::ve
   std::string path = program + ".rdb";
   std::error_code error;
   if (!fs::exists(path + "/descriptors", error)) return;
+  if (std::string why = Bundle::why_not_trusted(path); !why.empty()) {
+    say_not_used(path, why);
+    return;
+  }
   Bundle bundle(path);
   for (const descriptors::Unit& unit : bundle.descriptors().units) {
     CompileCommand command{unit.directory, is_cxx(source), flags_of(split_command(unit.command)), path};

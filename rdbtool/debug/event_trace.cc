@@ -3,6 +3,7 @@
 
 #include "descriptors/inspect.h"
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/guest/space_view.h"
 #include "rdbtool/guest/syscalls/describe.h"
 
@@ -77,6 +78,7 @@ void EventTrace::line(GuestAddr pc, const std::string& text) {
                                   frame.function.empty() || frame.place.empty() ? "" : " at ", frame.place);
   std::string all = fmt::format("[{} {}] {}{}\n", replayer_.now().value, replayer_.thread().value, text,
                                 place.empty() ? "" : fmt::format("  ({})", place));
+  all = visible_lines(all);                           // names of functions and files are the recording's
   if (write(fd_, all.data(), all.size()) < 0) return; // nobody listens any more
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/debug/print_build.h"
 
+#include "rdbtool/base/bounded_file.h"
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/exec_words.h"
+#include "rdbtool/base/trusted_file.h"
 #include "rdbtool/debug/bundle.h"
 #include "rdbtool/debug/program_file.h"
 
@@ -21,10 +23,45 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr size_t kMaxFile = 256 << 20; // of sources and of what compilers say
+
 std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) user_error("print: {}: {}", path, std::strerror(errno));
-  return {std::istreambuf_iterator<char>(file), {}};
+  try {
+    return read_bounded(path, kMaxFile);
+  } catch (const std::system_error& error) {
+    user_error("print: {}", error.what());
+  }
+}
+
+std::string read_source(const std::string& path) {
+  try {
+    return read_bounded(open_trusted_file(path).get(), path, kMaxFile);
+  } catch (const std::system_error& error) {
+    user_error("print: {}", error.what());
+  }
+}
+
+// The files that a rule for make names after its target, as compilers write it.
+std::vector<std::string> dependencies(const std::string& rule) {
+  std::vector<std::string> files;
+  std::string word;
+  auto end_word = [&] {
+    if (!word.empty() && !word.ends_with(':')) files.push_back(word);
+    word.clear();
+  };
+  for (size_t i = 0; i < rule.size(); ++i) {
+    char next = i + 1 < rule.size() ? rule[i + 1] : ' ';
+    if (rule[i] == '\\' && (next == ' ' || next == '#'))
+      word += rule[++i];
+    else if (rule[i] == '$' && next == '$')
+      word += rule[++i];
+    else if (rule[i] == ' ' || rule[i] == '\n' || (rule[i] == '\\' && next == '\n'))
+      end_word();
+    else
+      word += rule[i];
+  }
+  end_word();
+  return files;
 }
 
 // Runs a command in a folder; what it prints goes to a file. Its exit status.
@@ -121,17 +158,17 @@ private:
 
   // Tries the ways in which the file may have been compiled until one gives recorded code.
   bool compile(PrintSource& source, size_t number, std::string& why) {
-    source.edited = insert_regions(read_file(source.path), source.requests, condition_);
+    source.edited = insert_regions(read_source(source.path), source.requests, condition_);
     std::string base = fmt::format("{}/{}", build_.folder, number);
     std::string text = base + fs::path(source.path).extension().string();
     std::ofstream(text, std::ios::binary) << source.edited.text;
-    std::string object = base + ".o", log = base + ".log";
+    std::string object = base + ".o", log = base + ".log", rule = base + ".d";
     for (const CompileCommand& command :
          compile_commands(source.path, build_.files.front().path, build_.user_flags)) {
       std::vector<std::string> words{build_.compiler_folder + (command.cxx ? "/rdb-clang++" : "/rdb-clang")};
       words.insert(words.end(), command.flags.begin(), command.flags.end());
-      words.insert(words.end(), {"-c", "-w", fmt::format("--rdb-edit={}={}", source.path, text), "-o", object,
-                                 source.path});
+      words.insert(words.end(), {"-c", "-w", fmt::format("--rdb-edit={}={}", source.path, text), "-MD", "-MF",
+                                 rule, "-o", object, source.path});
       if (run_in(command.directory, words, log) != 0) {
         bool at_expression = false;
         why = retold(log, source.edited, at_expression);
@@ -139,6 +176,9 @@ private:
         if (at_expression) user_error("print: {}: {}", source.requests.front().file, why);
         continue;
       }
+      // Headers are code as well; those of rdb itself are as good as its compiler.
+      for (const std::string& file : dependencies(read_file(rule)))
+        if (why = why_not_compiled(fs::path(command.directory) / file); !why.empty()) return false;
       Found found = Found::elsewhere;
       for (size_t i = 0; i < targets_.size() && found == Found::elsewhere; ++i) {
         found = bind(targets_[i], {object}, why);
@@ -149,6 +189,13 @@ private:
     }
     why = fmt::format("{}: {}", source.requests.front().file, why);
     return false;
+  }
+
+  std::string why_not_compiled(const std::string& file) const {
+    fs::path installed = fs::path(build_.compiler_folder).parent_path();
+    if (file.starts_with(installed.string() + "/lib/rdb/"))
+      return why_not_trusted_as(file, build_.compiler_folder + "/rdb-clang");
+    return why_not_trusted(file, LastLink::kFollow);
   }
 
   // What the regions cannot see where they stand, and why.
@@ -187,7 +234,8 @@ private:
                                       "-o", name};
     words.insert(words.end(), objects.begin(), objects.end());
     for (size_t i = 1; i < build_.files.size(); ++i)
-      if (const std::string& path = build_.files[i].path; path != target.file.path && fs::exists(path))
+      if (const std::string& path = build_.files[i].path;
+          path != target.file.path && why_not_trusted(path, LastLink::kFollow).empty())
         words.push_back(path);
     if (run_in(build_.folder, words, log) != 0) {
       why = read_file(log);

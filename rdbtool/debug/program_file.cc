@@ -13,9 +13,10 @@
 namespace rdb::debug {
 
 ProgramFile::ProgramFile(const std::string& path) {
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A recording names the path: it may be a pipe by now, which is not waited for.
+  int fd = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   struct stat info = {};
-  if (fd >= 0 && fstat(fd, &info) == 0 && info.st_size > 0) {
+  if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
     size_ = static_cast<size_t>(info.st_size);
     memory_ = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd, 0);
     if (memory_ == MAP_FAILED) memory_ = nullptr;

@@ -2,6 +2,7 @@
 #include "rdbtool/debug/signatures.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/debug/dwarf_depth.h"
 #include "rdbtool/debug/program_file.h"
 #include "rdbtool/guest/space_view.h"
 #include "rdbtool/guest/syscalls/structure_text.h"
@@ -111,7 +112,8 @@ void Signatures::read(const replay::MappedFile& file) {
     for (Dwarf_Off at = 0, next; dwarf_nextcu(dwarf, at, &next, &header, nullptr, nullptr, nullptr) == 0;
          at = next) {
       Dwarf_Die unit;
-      if (dwarf_offdie(dwarf, at + header, &unit) != nullptr) dwarf_getfuncs(&unit, on_function, &reading, 0);
+      if (dwarf_offdie(dwarf, at + header, &unit) != nullptr && !is_too_deep(&unit))
+        dwarf_getfuncs(&unit, on_function, &reading, 0);
     }
     dwarf_end(dwarf);
   }

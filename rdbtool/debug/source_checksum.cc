@@ -72,6 +72,8 @@ public:
     std::vector<Entry> entries;
     uint64_t count = bytes_.uleb();
     if (columns.empty() && count != 0) throw elf::Error("the line table holds files without a name");
+    constexpr uint64_t kMostFiles = 1'000'000;
+    if (count > kMostFiles) throw elf::Error("the line table holds more files than any program has");
     for (uint64_t i = 0; i < count; ++i) {
       Entry entry;
       for (const Column& column : columns)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/debug/source_lines.h"
 
+#include "rdbtool/debug/dwarf_depth.h"
+
 #include <cstdlib>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -115,6 +117,7 @@ void read_unit(Dwarf_Die* unit, const Range& range) {
   Dwarf_Lines* rows;
   size_t count;
   if (dwarf_getsrclines(unit, &rows, &count) != 0) return;
+  bool looked_at = false;
   unsigned before = 0; // the line of the row before, 0 if it is none of the source's
   for (size_t i = 0; i < count; ++i) {
     Dwarf_Line* row = dwarf_onesrcline(rows, i);
@@ -129,6 +132,10 @@ void read_unit(Dwarf_Die* unit, const Range& range) {
     auto line = static_cast<unsigned>(number);
     bool wanted = !ends && line >= range.first && line <= range.last && path != nullptr &&
                   names_source(path, range.source);
+    if (wanted && !looked_at) {
+      looked_at = true;
+      if (is_too_deep(unit)) return;
+    }
     if (wanted && is_statement && line != before) add_begin(unit, address, line, range.lines[line]);
     before = wanted ? line : 0;
   }

@@ -2,6 +2,8 @@
 // vFile answers: F, then a result or -1 and gdb's error number, then data.
 #include "rdbtool/gdb/recorded_files.h"
 
+#include "rdbtool/gdb/framing.h"
+
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
@@ -111,7 +113,7 @@ std::string RecordedFiles::open(const std::string& path, uint64_t flags) {
 std::string RecordedFiles::read(uint64_t file, uint64_t count, uint64_t offset) {
   auto found = open_.find(file);
   if (found == open_.end()) return failure(kBadFile);
-  Bytes data(count);
+  Bytes data(std::min<uint64_t>(count, kMaxPacket));
   data.resize(found->second->read(offset, data));
   return with_data(data);
 }

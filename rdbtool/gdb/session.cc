@@ -3,6 +3,7 @@
 #include "rdbtool/gdb/session.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/gdb/framing.h"
 #include "rdbtool/gdb/register_file.h"
 #include "rdbtool/gdb/signal_numbers.h"
@@ -50,7 +51,7 @@ Answer Session::handle(const Request& request, InterruptSource& interrupt, const
   } catch (const std::exception& error) {
     if (std::holds_alternative<request::Resume>(request)) {
       // gdb waits for a stop and takes nothing else.
-      tell(fmt::format("rdb: {}\n", error.what()));
+      tell(fmt::format("rdb: {}\n", visible_lines(error.what())));
       reply = "T05";
     } else {
       reply = error_reply(error.what());
@@ -272,7 +273,7 @@ std::string Session::answer(const request::Monitor& request) {
       result.text += "gdb has not noticed: maintenance flush register-cache, then frame.\n";
     }
   } catch (const UserError& error) {
-    result.text = fmt::format("rdb: {}\n", error.what());
+    result.text = fmt::format("rdb: {}\n", visible_lines(error.what()));
   }
   return result.text.empty() ? kOk : to_hex(result.text);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Requests that move, and how a stop is told to gdb.
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/gdb/register_file.h"
 #include "rdbtool/gdb/session.h"
 #include "rdbtool/gdb/signal_numbers.h"
@@ -70,7 +71,7 @@ Stop Session::make_pending_move(const request::Resume& request) {
   try {
     stop = navigator_.move(move, interrupt_);
   } catch (const UserError& error) {
-    move_failed_ = fmt::format("rdb: {}\n", error.what());
+    move_failed_ = fmt::format("rdb: {}\n", visible_lines(error.what()));
   }
   if (!target_.has_thread(thread)) ghost_ = thread;
   stop.thread = thread;

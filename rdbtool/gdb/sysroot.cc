@@ -3,6 +3,8 @@
 // own; the recording names the files themselves. So the tree has all of them.
 #include "rdbtool/gdb/sysroot.h"
 
+#include "rdbtool/base/trusted_file.h"
+
 #include <cstring>
 #include <elf.h>
 #include <fcntl.h>
@@ -18,10 +20,14 @@ namespace {
 namespace fs = std::filesystem;
 
 bool same_here(const trace::MappedFile& file) {
-  int fd = open(file.path.c_str(), O_RDONLY | O_CLOEXEC);
+  int fd = open(file.path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return false;
   struct stat info{};
-  bool same = fstat(fd, &info) == 0 && static_cast<uint64_t>(info.st_size) == file.content.size;
+  // gdb may run scripts that a file names: it reads only those of the user's machine that others cannot
+  // change.
+  bool same = why_not_trusted(file.path, LastLink::kFollow).empty();
+  same = same && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+         static_cast<uint64_t>(info.st_size) == file.content.size;
   // Without a build-id nothing says that it is the same program.
   same = same && (file.build_id.empty() ? !file.path.ends_with(".so") && trace::build_id_of(fd).empty()
                                         : trace::build_id_of(fd) == file.build_id);
@@ -48,7 +54,7 @@ std::vector<Elf64_Phdr> segments_of(int fd) {
 
 // DT_SONAME of a shared library; empty if it has none.
 std::string soname(const std::string& path) {
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int fd = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return {};
   std::string name;
   std::vector<Elf64_Phdr> segments = segments_of(fd);
@@ -77,7 +83,7 @@ std::string soname(const std::string& path) {
 
 // The dynamic linker that a program asks for; empty if it asks for none.
 std::string interpreter(const std::string& path) {
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int fd = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return {};
   std::string name;
   for (const Elf64_Phdr& segment : segments_of(fd)) {

@@ -2,6 +2,7 @@
 #include "rdbtool/guest/process.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/guest/proc_identity.h"
 #include "rdbtool/guest/quick_call.h"
@@ -322,7 +323,7 @@ std::optional<Process::Next> Process::filter_call(const SystemCall& call) {
 
 void Process::say_once(const std::string& refused) {
   if (!said_.insert(refused).second) return;
-  std::string line = "rdb: not supported: " + refused + "\n";
+  std::string line = "rdb: not supported: " + visible_text(refused) + "\n";
   raw_syscall(SYS_write, own_error_stream(), reinterpret_cast<int64_t>(line.data()),
               static_cast<int64_t>(line.size()));
 }

@@ -2,6 +2,7 @@
 #include "rdbtool/record/session.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/guest/ending.h"
 #include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/record/recorder.h"
@@ -76,7 +77,7 @@ trace::ProducerEnds hide_own_descriptors(trace::ProducerEnds ends, const std::se
     guest::Process process(options, recorder);
     guest::end_as(process.run());
   } catch (const std::exception& error) {
-    fmt::print(stderr, "rdb: {}\n", failure_text(error));
+    fmt::print(stderr, "rdb: {}\n", visible_lines(failure_text(error)));
     if (dynamic_cast<const UserError*>(&error) != nullptr) status = kExitUsage;
   }
   std::fflush(nullptr);

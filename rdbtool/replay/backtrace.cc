@@ -5,6 +5,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/path.h"
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/engine/dwarf_registers.h"
 
 #include <cxxabi.h>
@@ -216,8 +217,8 @@ std::string describe(const std::vector<BacktraceFrame>& frames) {
   for (size_t i = 0; i < frames.size(); ++i) {
     const BacktraceFrame& frame = frames[i];
     text += fmt::format("  #{:<2} {:#014x} {}{}{}\n", i, frame.pc.value,
-                        frame.function.empty() ? "??" : frame.function, frame.place.empty() ? "" : " at ",
-                        frame.place);
+                        frame.function.empty() ? "??" : visible_text(frame.function),
+                        frame.place.empty() ? "" : " at ", visible_text(frame.place));
   }
   return text;
 }

@@ -3,8 +3,6 @@
 
 #include "rdbtool/base/error.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <system_error>
 #include <zstd.h>
 
@@ -12,12 +10,10 @@ namespace rdb::trace {
 
 BlockReader::BlockReader(std::string path, LogKind kind, std::string_view trace_id) : path_(std::move(path)) {
   try {
-    fd_ = open_file(path_, O_RDONLY | O_NONBLOCK);
+    fd_ = open_part(path_);
   } catch (const std::system_error& error) {
     user_error("{}", error.what());
   }
-  struct stat status;
-  if (fstat(fd_.get(), &status) != 0 || !S_ISREG(status.st_mode)) user_error("{}: not a regular file", path_);
 
   LogFileHeader found = {};
   LogFileHeader expected = make_log_file_header(kind, trace_id);

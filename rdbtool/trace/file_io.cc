@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/trace/file_io.h"
 
+#include "rdbtool/base/bounded_file.h"
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/output_file.h"
 
 #include <cerrno>
 #include <csignal>
@@ -56,10 +58,6 @@ void write_pieces(size_t size, const std::string& path, Write write) {
 
 } // namespace
 
-OwnedFd::~OwnedFd() {
-  if (fd_ >= 0) close(fd_);
-}
-
 void throw_errno(const std::string& path, const char* what) {
   throw std::system_error(errno, std::generic_category(), path + ": " + what);
 }
@@ -108,29 +106,25 @@ size_t pread_some(int fd, void* data, size_t size, uint64_t offset, const std::s
   return done;
 }
 
-std::string read_file(const std::string& path, size_t limit) {
-  // Not waiting for the other end of a pipe that someone put in the file's place.
-  OwnedFd fd = open_file(path, O_RDONLY | O_NONBLOCK);
+OwnedFd open_part(const std::string& path) {
+  OwnedFd fd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!fd && errno == ELOOP) user_error("{}: a link, and no file of a trace", path);
+  if (!fd) throw_errno(path, "cannot open");
   struct stat status;
   if (fstat(fd.get(), &status) != 0) throw_errno(path, "cannot read");
   if (!S_ISREG(status.st_mode)) user_error("{}: not a regular file", path);
-  if (static_cast<uint64_t>(status.st_size) > limit)
-    user_error("{}: too large ({} bytes) to be what its name says", path, status.st_size);
-  std::string text(static_cast<size_t>(status.st_size), '\0');
-  text.resize(pread_some(fd.get(), text.data(), text.size(), 0, path));
-  return text;
+  return fd;
+}
+
+std::string read_file(const std::string& path, size_t limit) {
+  OwnedFd fd = open_part(path);
+  return read_bounded(fd.get(), path, limit);
 }
 
 void replace_file(const std::string& path, std::string_view text) {
-  std::string fresh = path + ".new";
-  OwnedFd fd = open_file(fresh, O_WRONLY | O_CREAT | O_TRUNC);
-  try {
-    write_all(fd.get(), text.data(), text.size(), fresh);
-    if (rename(fresh.c_str(), path.c_str()) != 0) throw_errno(path, "cannot write");
-  } catch (...) {
-    unlink(fresh.c_str());
-    throw;
-  }
+  OutputFile file(path, 0600);
+  write_all(file.fd(), text.data(), text.size(), path);
+  file.finish();
 }
 
 } // namespace rdb::trace

@@ -3,6 +3,8 @@
 // path.
 #pragma once
 
+#include "rdbtool/base/owned_fd.h"
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -11,24 +13,7 @@
 
 namespace rdb::trace {
 
-// A descriptor that closes itself.
-class OwnedFd {
-public:
-  OwnedFd() = default;
-  explicit OwnedFd(int fd) : fd_(fd) {}
-  OwnedFd(OwnedFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  OwnedFd& operator=(OwnedFd&& other) noexcept {
-    OwnedFd old(std::exchange(fd_, std::exchange(other.fd_, -1)));
-    return *this;
-  }
-  ~OwnedFd();
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-  explicit operator bool() const { return fd_ >= 0; }
-
-private:
-  int fd_ = -1;
-};
+using rdb::OwnedFd;
 
 [[noreturn]] void throw_errno(const std::string& path, const char* what);
 
@@ -46,7 +31,11 @@ void allocate_file(int fd, uint64_t size, const std::string& path);
 // As many bytes as there are, up to `size`.
 size_t pread_some(int fd, void* data, size_t size, uint64_t offset, const std::string& path);
 
-// A whole file, refused with a UserError if it is larger than `limit`.
+// Opens a file of a trace for reading. Whoever made the trace may have put something else in its place: a
+// link, which is not followed, or a pipe, which is not waited for, is a UserError.
+OwnedFd open_part(const std::string& path);
+
+// A whole file of a trace, refused with a UserError if it is larger than `limit`.
 std::string read_file(const std::string& path, size_t limit);
 
 // Replaces `path` by a file with these bytes: readers see the old one or the new one.

@@ -1,32 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/trace/json_text.h"
 
+#include "rdbtool/base/visible_text.h"
+
 #include <fmt/format.h>
 
 namespace rdb::trace {
 namespace {
 
-// The length of the UTF-8 sequence at the front, 0 if there is none. Surrogates and overlong forms are none.
-size_t sequence_length(std::string_view text) {
-  auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  uint8_t lead = byte(0);
-  size_t length = lead < 0x80                   ? 1
-                  : lead >= 0xc2 && lead < 0xe0 ? 2
-                  : (lead & 0xf0) == 0xe0       ? 3
-                  : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  if ((lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) >= 0xa0) ||
-      (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) >= 0x90))
-    return 0;
-  return length;
-}
-
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
-    size_t length = sequence_length(text);
+    size_t length = utf8_length(text);
     if (length == 0) return false;
     text.remove_prefix(length);
   }

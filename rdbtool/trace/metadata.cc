@@ -2,6 +2,7 @@
 #include "rdbtool/trace/metadata.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/trace/bounded_json.h"
 #include "rdbtool/trace/json_text.h"
 #include "rdbtool/trace/process_info.h"
 #include "rdbtool/trace/store.h"
@@ -88,15 +89,6 @@ std::vector<MappedFile> files_from_json(const Json& list) {
   return files;
 }
 
-Json parse(std::string_view text, const std::string& path) {
-  // Half a document gives an exception that says where, in bytes.
-  try {
-    return Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    user_error("{}: damaged at offset {}: not JSON", path, error.byte == 0 ? 0 : error.byte - 1);
-  }
-}
-
 } // namespace
 
 std::string TraceEnd::summary() const {
@@ -148,7 +140,7 @@ std::string Metadata::to_json() const {
 }
 
 Metadata Metadata::from_json(std::string_view text, const std::string& path) {
-  Json json = parse(text, path);
+  Json json = parse_bounded_json(text, path, kMetadataBounds);
   try {
     Metadata m;
     m.format = json.at("format").get<uint32_t>();
@@ -205,7 +197,7 @@ std::string to_json(const ProcessInfo& info) {
 }
 
 ProcessInfo process_info_from_json(std::string_view text, const std::string& name, const std::string& path) {
-  Json json = parse(text, path);
+  Json json = parse_bounded_json(text, path, kMetadataBounds);
   try {
     ProcessInfo info;
     info.name = name;

@@ -3,9 +3,11 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/hash.h"
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/trace/reader.h"
 #include "rdbtool/trace/tar.h"
 #include "rdbtool/trace/trace_dir.h"
+#include "rdbtool/trace/trace_files.h"
 #include "rdbtool/trace/zstd_stream.h"
 
 #include <algorithm>
@@ -13,7 +15,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <set>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -25,21 +26,19 @@ namespace {
 
 constexpr size_t kPiece = 256 << 10;
 
-// What may stand below the folder of a trace, in the order in which it is packed.
+// What may stand below the folder of a trace in an archive.
 bool belongs_to_trace(const std::string& path) {
-  if (path == "metadata.json" || path == "files/") return true;
   size_t slash = path.find('/');
-  if (slash == std::string::npos) return false;
-  std::string folder = path.substr(0, slash);
-  std::string name = path.substr(slash + 1);
-  ContentId unused;
-  if (folder == "files") return parse_content_id(name, unused);
-  bool process = is_process_folder(folder);
-  return process && (name.empty() || name == "process.json" || name == "inputs" || name == "chunks");
+  std::string folder = slash == std::string::npos ? "" : path.substr(0, slash);
+  std::string name = path.substr(slash + 1); // all of it if there is no slash
+  return name.empty() ? is_trace_folder(folder) : is_recorded_file(folder, name);
 }
 
-void pack_file(ZstdFileWriter& out, const std::string& path, const std::string& name) {
-  OwnedFd fd = open_file(path, O_RDONLY);
+// `part` is the path inside the trace, `top` the trace's folder in the archive.
+void pack_file(ZstdFileWriter& out, const std::string& trace, const std::string& top,
+               const std::string& part) {
+  std::string path = trace + "/" + part, name = top + part;
+  OwnedFd fd = open_in_trace(trace, part);
   struct stat status;
   if (fstat(fd.get(), &status) != 0) throw_errno(path, "cannot be looked at");
   TarEntry entry = {name, static_cast<uint64_t>(status.st_size),
@@ -75,7 +74,7 @@ public:
     TarEntry entry;
     while (next(entry))
       unpack(entry);
-    if (!seen_.contains("metadata.json")) user_error("{}: holds no trace (no metadata.json)", file_);
+    if (!has_metadata_) user_error("{}: holds no trace (no metadata.json)", file_);
     // To the end: zstd's checksum is the last thing in the file.
     uint8_t rest[kTarBlock];
     while (in_.read(rest, sizeof rest) != 0) {
@@ -105,7 +104,7 @@ private:
   std::string inside(const std::string& path) {
     size_t slash = path.find('/');
     std::string top = path.substr(0, slash);
-    if (slash == std::string::npos || top.empty() || top == "." || top == ".." ||
+    if (slash == std::string::npos || top.empty() || top == "." || top == ".." || !is_visible(path) ||
         (!top_.empty() && top != top_))
       user_error("{}: refused: '{}' in it lies outside the trace", file_, path);
     top_ = top;
@@ -115,8 +114,9 @@ private:
   void unpack(const TarEntry& entry) {
     std::string path = inside(entry.path);
     if (path.empty()) return;
+    if (++entries_ > kMaxEntries) user_error("{}: refused: it holds more than {} files", file_, kMaxEntries);
     if (!belongs_to_trace(path)) user_error("{}: refused: '{}' is no part of a trace", file_, entry.path);
-    if (!seen_.insert(path).second) user_error("{}: refused: '{}' is in it twice", file_, entry.path);
+    has_metadata_ |= path == "metadata.json";
     fs::path target = fs::path(into_) / path;
     if (entry.is_directory()) {
       make_directory(target.parent_path().string());
@@ -131,7 +131,9 @@ private:
   }
 
   void unpack_file(const TarEntry& entry, const std::string& path, const std::string& target) {
-    OwnedFd fd = open_file(target, O_WRONLY | O_CREAT | O_EXCL);
+    OwnedFd fd(open(target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!fd && errno == EEXIST) user_error("{}: refused: '{}' is in it twice", file_, entry.path);
+    if (!fd) throw_errno(target, "cannot open");
     std::vector<uint8_t> piece(kPiece);
     Xxh64 hash;
     for (uint64_t at = 0; at < entry.size;) {
@@ -141,7 +143,10 @@ private:
       hash.update(piece.data(), size);
       bool zeros = std::all_of(piece.begin(), piece.begin() + static_cast<ptrdiff_t>(size),
                                [](uint8_t b) { return b == 0; });
-      if (!zeros) pwrite_all(fd.get(), piece.data(), size, at, target); // zeros become holes
+      if (!zeros) { // zeros become holes
+        note_growth(size);
+        pwrite_all(fd.get(), piece.data(), size, at, target);
+      }
       at += size;
     }
     if (ftruncate(fd.get(), static_cast<off_t>(entry.size)) != 0) throw_errno(target, "cannot write");
@@ -154,11 +159,24 @@ private:
       user_error("{}: '{}' does not have the content that its name says", file_, entry.path);
   }
 
+  // A few kilobytes of zstd can stand for all that the disk has room for. The logs of a trace are compressed
+  // already, so only the files that the program mapped become larger.
+  void note_growth(size_t size) {
+    written_ += size;
+    if (written_ > kMaxGrowth * in_.consumed() + kAlwaysAllowed)
+      user_error("{}: refused: its content is more than {} times as large as itself", file_, kMaxGrowth);
+  }
+
+  static constexpr size_t kMaxEntries = 5'000'000;
+  static constexpr uint64_t kMaxGrowth = 1000, kAlwaysAllowed = 256 << 20;
+
   std::string file_;
   ZstdFileReader in_;
   std::string into_;
   std::string top_;
-  std::set<std::string> seen_;
+  bool has_metadata_ = false;
+  size_t entries_ = 0;
+  uint64_t written_ = 0; // without holes
 };
 
 // "prog-3" -> "prog"
@@ -216,34 +234,30 @@ void pack_trace(const std::string& trace_path, const std::string& file) {
   if (int pid = RecorderLock::holder(trace_path); pid != 0)
     user_error("{}: is being recorded by process {}; pack it when that has ended", trace_path, pid);
   std::string name = fs::canonical(trace_path).filename().string();
-  std::string top = name.substr(0, 100) + "/";
-  std::string fresh = file + ".new";
+  if (!is_trace_name(name)) name = "trace"; // what rdb unpack would refuse
+  std::string top = name + "/";
   try {
-    ZstdFileWriter out(fresh);
-    pack_directory(out, name.substr(0, 100));
-    pack_file(out, trace_path + "/metadata.json", top + "metadata.json");
+    ZstdFileWriter out(file);
+    pack_directory(out, name);
+    pack_file(out, trace_path, top, "metadata.json");
     for (const ProcessInfo& process : trace.processes()) {
       pack_directory(out, top + process.name);
       for (const char* part : {"process.json", "inputs", "chunks"})
-        pack_file(out, trace_path + "/" + process.name + "/" + part, top + process.name + "/" + part);
+        pack_file(out, trace_path, top, process.name + "/" + part);
     }
     pack_directory(out, top + "files");
     for (const ContentId& id : trace.files().list())
-      pack_file(out, trace.files().path_of(id), top + "files/" + to_string(id));
+      pack_file(out, trace_path, top, "files/" + to_string(id));
     uint8_t end[2 * kTarBlock] = {};
     out.write(end, sizeof end);
     out.finish();
-    if (rename(fresh.c_str(), file.c_str()) != 0) throw_errno(file, "cannot write");
   } catch (const std::system_error& error) {
-    unlink(fresh.c_str());
     user_error("{}", error.what());
-  } catch (...) {
-    unlink(fresh.c_str());
-    throw;
   }
 }
 
 std::string unpack_trace(const std::string& file, const std::string& directory) {
+  if (!directory.empty()) check_new_trace(directory);
   if (access(file.c_str(), R_OK) != 0) user_error("{}: {}", file, std::generic_category().message(errno));
   // Beside its final place, so that a rename puts it there.
   std::string parent =
@@ -255,6 +269,8 @@ std::string unpack_trace(const std::string& file, const std::string& directory) 
     user_error("{}: cannot unpack there: {}", parent, std::generic_category().message(errno));
   try {
     std::string name = Unpacker(file, fresh).run();
+    if (directory.empty() && !is_trace_name(name))
+      user_error("{}: refused: the trace in it is called '{}'; give it a name with -o", file, name);
     check_unpacked(fresh, file);
     return put_in_place(fresh, name, directory);
   } catch (const std::system_error& trouble) {

@@ -67,6 +67,13 @@ ContentId read_through(int fd, const std::string& name, int copy_to = -1, const 
   return {hash.digest(), offset};
 }
 
+// A link in its place could lead anywhere. It may also be missing: nothing was mapped.
+void check_folder(const std::string& directory) {
+  struct stat status;
+  if (lstat(directory.c_str(), &status) == 0 && !S_ISDIR(status.st_mode))
+    user_error("{}: not a folder of a trace", directory);
+}
+
 } // namespace
 
 std::string to_string(const ContentId& id) {
@@ -128,6 +135,7 @@ ContentId ContentStore::add(int fd) {
 
 int ContentStore::open(const ContentId& id) const {
   std::string path = path_of(id);
+  check_folder(directory_);
   OwnedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd) user_error("{}: a file of the trace is missing: {}", path, std::generic_category().message(errno));
   struct stat status;
@@ -140,6 +148,7 @@ int ContentStore::open(const ContentId& id) const {
 }
 
 std::vector<ContentId> ContentStore::list() const {
+  check_folder(directory_);
   std::vector<ContentId> ids;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(directory_, error))

@@ -2,6 +2,7 @@
 #include "rdbtool/trace/trace_dir.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/trace/file_io.h"
 
 #include <algorithm>
@@ -24,8 +25,8 @@ std::string environment(const char* name) {
 }
 
 bool is_trace(const std::string& path) {
-  std::error_code ignored;
-  return fs::exists(path + "/metadata.json", ignored);
+  struct stat status = {};
+  return lstat((path + "/metadata.json").c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
 void make_root(const std::string& root) {
@@ -73,16 +74,36 @@ std::string find_trace(const std::string& name) {
     user_error("no trace: {} has no latest recording (make one with rdb record, or name a trace)",
                trace_root());
   }
-  if (name.find('/') == std::string::npos) {
-    std::string inside = trace_root() + "/" + name;
-    if (is_trace(inside)) return name == "latest" ? fs::canonical(inside).string() : inside;
-  }
-  if (is_trace(name)) return name;
   std::error_code ignored;
+  if (name.find('/') == std::string::npos) {
+    std::string inside = trace_root() + "/" + name, here = "./" + name;
+    if (is_trace(inside) && is_trace(here) && !fs::equivalent(inside, here, ignored))
+      user_error("{}: there are two traces of this name, {} and {}; name one by its path", name, here,
+                 inside);
+    if (is_trace(inside)) return name == "latest" ? fs::canonical(inside).string() : inside;
+    if (is_trace(here)) return here;
+  } else if (is_trace(name)) {
+    return name;
+  }
   if (fs::is_regular_file(name, ignored))
     user_error("{}: a file, not a trace (if it was made by rdb pack, use rdb unpack first)", name);
   if (fs::is_directory(name, ignored)) user_error("{}: not a trace (it has no metadata.json)", name);
   user_error("{}: no such trace, here or in {} (rdb ls lists them)", name, trace_root());
+}
+
+std::string as_path(const std::string& path) {
+  return path.find('/') == std::string::npos ? "./" + path : path;
+}
+
+void check_new_trace(const std::string& directory) {
+  std::error_code ignored;
+  if (!is_visible(directory) || directory.starts_with('-'))
+    user_error("{}: no name for a trace: it has characters that cannot be seen, or begins with a dash",
+               directory);
+  fs::path path = fs::absolute(directory).lexically_normal();
+  if (path.filename().empty()) path = path.parent_path(); // it ends in a slash
+  if (path.filename() == "latest" && fs::equivalent(path.parent_path(), trace_root(), ignored))
+    user_error("{}: no name for a trace: it stands for the newest one", directory);
 }
 
 std::string make_trace_directory(const std::string& program) {
@@ -131,26 +152,6 @@ std::vector<std::string> list_traces() {
   return names;
 }
 
-void remove_trace(const std::string& path) {
-  if (!is_trace(path)) user_error("{}: not a trace (it has no metadata.json)", path);
-  if (int pid = RecorderLock::holder(path); pid != 0)
-    user_error("{}: is being recorded by process {}; end that first", path, pid);
-  std::error_code error;
-  fs::path root = trace_root();
-  bool was_latest = fs::equivalent(root / "latest", path, error);
-  // The metadata goes last: an interrupted removal can be repeated.
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, error))
-    if (entry.path().filename() != "metadata.json") fs::remove_all(entry.path(), error);
-  if (!error) fs::remove_all(path, error);
-  if (error) user_error("{}: cannot remove it: {}", path, error.message());
-  if (!was_latest) return;
-  std::vector<std::string> left = list_traces();
-  if (left.empty())
-    fs::remove(root / "latest", error);
-  else
-    set_latest((root / left.back()).string());
-}
-
 RecorderLock::RecorderLock(const std::string& trace_path) {
   std::string path = trace_path + "/lock";
   // A record lock belongs to the process alone: forked guests do not hold it, and any death releases it.
@@ -170,8 +171,10 @@ RecorderLock::~RecorderLock() {
 // Not to be asked by the recorder about its own trace: closing any descriptor of the file lets go of its
 // lock.
 int RecorderLock::holder(const std::string& trace_path) {
-  OwnedFd fd(open((trace_path + "/lock").c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return 0;
+  // Whoever made the trace may have put a pipe there, which is not waited for.
+  OwnedFd fd(open((trace_path + "/lock").c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status = {};
+  if (!fd || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return 0;
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   if (fcntl(fd.get(), F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return 0;

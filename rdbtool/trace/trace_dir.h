@@ -12,9 +12,15 @@ namespace rdb::trace {
 // The directory of all traces. Not made here.
 std::string trace_root();
 
-// Finds a trace by what a user typed: a path with a slash in it, a name in trace_root(), nothing for the
-// latest. Throws UserError saying where it looked.
+// Finds a trace by what a user typed: a path with a slash in it, a name in trace_root() or in this folder,
+// nothing for the latest. Throws UserError saying where it looked, also if both places have one of that name.
 std::string find_trace(const std::string& name);
+
+// The same path, but never a bare name, which find_trace() would look for in the trace root.
+std::string as_path(const std::string& path);
+
+// Throws UserError if no trace can be made in a directory of this name.
+void check_new_trace(const std::string& directory);
 
 // Makes a new directory `program`-N in trace_root(), mode 0700, N the first that is free after all others.
 std::string make_trace_directory(const std::string& program);
@@ -25,8 +31,10 @@ void set_latest(const std::string& path);
 // The names of all traces in trace_root(), oldest first.
 std::vector<std::string> list_traces();
 
-// Deletes a trace and, if it was the latest, moves the link on to the newest left. Throws UserError for what
-// is no trace or is being recorded.
+// Throws UserError if this is not surely a trace, holds anything that is not a trace's, or is being recorded.
+void check_removable(const std::string& path);
+
+// Deletes a trace that is removable and, if it was the latest, moves the link on to the newest left.
 void remove_trace(const std::string& path);
 
 // Held by the recorder for as long as it lives; released by its death, never inherited by fork.

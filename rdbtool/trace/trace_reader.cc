@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/base/error.h"
+#include "rdbtool/trace/bounded_json.h"
 #include "rdbtool/trace/file_io.h"
 #include "rdbtool/trace/reader.h"
 #include "rdbtool/trace/trace_dir.h"
@@ -11,9 +12,8 @@
 namespace rdb::trace {
 namespace {
 
-// Environments and argument lists have a limit of a few megabytes in the kernel; hex doubles them.
-constexpr size_t kMaxMetadata = 64 << 20;
 constexpr size_t kMaxProcessJson = 1 << 20;
+constexpr size_t kMaxProcesses = 1'000'000;
 
 std::string read_text(const std::string& path, size_t limit) {
   try {
@@ -30,7 +30,12 @@ std::vector<ProcessInfo> read_processes(const std::string& path) {
     std::string name = entry.path().filename().string();
     std::string description = entry.path().string() + "/process.json";
     // Without it the recorder died while it made the folder: nothing was recorded.
-    if (!is_process_folder(name) || !std::filesystem::exists(description, error)) continue;
+    if (!is_process_folder(name)) continue;
+    if (entry.symlink_status(error).type() != std::filesystem::file_type::directory)
+      user_error("{}: not a folder of a trace", entry.path().string());
+    if (!std::filesystem::exists(description, error)) continue;
+    if (processes.size() == kMaxProcesses)
+      user_error("{}: refused: it holds more than {} processes", path, kMaxProcesses);
     processes.push_back(process_info_from_json(read_text(description, kMaxProcessJson), name, description));
   }
   std::sort(processes.begin(), processes.end(), [](const ProcessInfo& a, const ProcessInfo& b) {
@@ -43,8 +48,10 @@ std::vector<ProcessInfo> read_processes(const std::string& path) {
 
 bool is_process_folder(const std::string& name) {
   size_t dot = name.find('.');
+  constexpr size_t kMostDigits = 10; // more than any process or number of programs has
   auto digits = [](std::string_view text) {
-    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+    return !text.empty() && text.size() <= kMostDigits &&
+           text.find_first_not_of("0123456789") == std::string_view::npos;
   };
   return digits(name.substr(0, dot)) && (dot == std::string::npos || digits(name.substr(dot + 1)));
 }

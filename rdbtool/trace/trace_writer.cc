@@ -42,6 +42,7 @@ std::string trace_name(const std::string& program) {
 
 std::string make_directory(const std::string& directory, const Metadata& metadata) {
   if (directory.empty()) return make_trace_directory(trace_name(metadata.program));
+  check_new_trace(directory);
   if (mkdir(directory.c_str(), 0700) != 0)
     user_error("{}: cannot make a directory for the trace: {}{}", directory,
                std::generic_category().message(errno),

@@ -10,8 +10,8 @@
 namespace rdb::trace {
 
 ZstdFileWriter::ZstdFileWriter(std::string path)
-    : path_(std::move(path)), fd_(open_file(path_, O_WRONLY | O_CREAT | O_TRUNC)),
-      context_(ZSTD_createCCtx()), out_(ZSTD_CStreamOutSize()) {
+    // Recordings hold secrets.
+    : file_(std::move(path), 0600), context_(ZSTD_createCCtx()), out_(ZSTD_CStreamOutSize()) {
   ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, 3);
   ZSTD_CCtx_setParameter(context_, ZSTD_c_checksumFlag, 1);
 }
@@ -27,7 +27,7 @@ void ZstdFileWriter::compress(const void* data, size_t size, bool last) {
     ZSTD_outBuffer out = {out_.data(), out_.size(), 0};
     pending = ZSTD_compressStream2(context_, &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
     if (ZSTD_isError(pending)) bug("zstd: {}", ZSTD_getErrorName(pending));
-    write_all(fd_.get(), out_.data(), out.pos, path_);
+    write_all(file_.fd(), out_.data(), out.pos, file_.path());
   } while (in.pos < in.size || (last && pending != 0));
 }
 
@@ -36,12 +36,13 @@ void ZstdFileWriter::write(const void* data, size_t size) {
 }
 void ZstdFileWriter::finish() {
   compress(nullptr, 0, true);
+  file_.finish();
 }
 
 ZstdFileReader::ZstdFileReader(std::string path)
     : path_(std::move(path)), context_(ZSTD_createDCtx()), in_(ZSTD_DStreamInSize()) {
   try {
-    fd_ = open_file(path_, O_RDONLY);
+    fd_ = open_file(path_, O_RDONLY | O_NOCTTY);
   } catch (const std::system_error& error) {
     user_error("{}", error.what());
   }

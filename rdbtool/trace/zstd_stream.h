@@ -3,6 +3,7 @@
 // over the content.
 #pragma once
 
+#include "rdbtool/base/output_file.h"
 #include "rdbtool/trace/file_io.h"
 
 #include <cstdint>
@@ -16,18 +17,17 @@ namespace rdb::trace {
 
 class ZstdFileWriter {
 public:
-  explicit ZstdFileWriter(std::string path); // replaces what is there; throws std::system_error
+  explicit ZstdFileWriter(std::string path); // as OutputFile; throws std::system_error
   ~ZstdFileWriter();
   ZstdFileWriter(const ZstdFileWriter&) = delete;
   ZstdFileWriter& operator=(const ZstdFileWriter&) = delete;
   void write(const void* data, size_t size);
-  // Without it the file is no whole zstd frame.
+  // Puts the file in its place; without it nothing is left of it.
   void finish();
 
 private:
   void compress(const void* data, size_t size, bool last);
-  std::string path_;
-  OwnedFd fd_;
+  OutputFile file_;
   ZSTD_CCtx_s* context_;
   std::vector<uint8_t> out_;
 };
@@ -40,6 +40,7 @@ public:
   ZstdFileReader& operator=(const ZstdFileReader&) = delete;
   // As many bytes as there are. Throws UserError naming file and offset when the file is cut or damaged.
   size_t read(void* data, size_t size);
+  uint64_t consumed() const { return offset_; } // compressed bytes, with those that are decoded next
 
 private:
   std::string path_;

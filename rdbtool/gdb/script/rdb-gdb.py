@@ -225,6 +225,11 @@ def go_quietly(command):
 answers = complaints = None
 
 
+def visible(text):
+    """Names in a recording are anybody's bytes: none of them moves the cursor or turns text around. Lines stay."""
+    return "".join(c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def say(text):
     answers.write(text)
     answers.flush()
@@ -253,7 +258,7 @@ class Query(gdb.Command):
             gdb.execute("quit 0")
         except Exception as error:  # whatever it is, the user sees one line
             text = str(error).strip()
-            complaints.write((text if text.startswith("rdb: ") else "rdb: " + text) + "\n")
+            complaints.write(visible(text if text.startswith("rdb: ") else "rdb: " + text) + "\n")
             complaints.flush()
             gdb.execute("quit 2")
 
@@ -283,7 +288,7 @@ def answer_last_write(expression, at):
     trace = backtrace()
     gdb.execute("stepi", to_string=True)
     after = value_at(address, value_type)
-    say(f"{time}  thread {thread}  {place}  {expression}: {before} -> {after}\n{trace}")
+    say(visible(f"{time}  thread {thread}  {place}  {expression}: {before} -> {after}\n{trace}"))
 
 
 class Hits(gdb.Breakpoint):
@@ -308,7 +313,7 @@ class Hits(gdb.Breakpoint):
             return True
         if not self.only_changes or text != self.last:
             time, thread = where()
-            say(f"{time:>12}  thread {thread}  {location(gdb.newest_frame())}  {text}\n")
+            say(visible(f"{time:>12}  thread {thread}  {location(gdb.newest_frame())}  {text}\n"))
         self.last = text
         return False
 

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/base/output_file.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <system_error>
+
+namespace rdb {
+namespace {
+
+[[noreturn]] void fail(const std::string& path) {
+  throw std::system_error(errno, std::generic_category(), path + ": cannot write");
+}
+
+mode_t current_umask() {
+  mode_t mask = umask(0);
+  umask(mask);
+  return mask;
+}
+
+} // namespace
+
+OutputFile::OutputFile(std::string path, mode_t mode) : path_(std::move(path)) {
+  struct stat old = {};
+  bool exists = lstat(path_.c_str(), &old) == 0;
+  if (!exists && errno != ENOENT) fail(path_);
+  if (exists && !S_ISREG(old.st_mode)) {
+    // A link may lead to a file that is not there yet; nothing else is made where something stands.
+    int make = S_ISLNK(old.st_mode) ? O_CREAT : 0;
+    fd_ = OwnedFd(open(path_.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY | make, mode));
+    if (!fd_) fail(path_);
+    return;
+  }
+  // The rename would not ask whether the old file may be written.
+  if (exists && access(path_.c_str(), W_OK) != 0) fail(path_);
+  fresh_ = path_ + std::string(kUnfinished) + "XXXXXX";
+  fd_ = OwnedFd(mkostemp(fresh_.data(), O_CLOEXEC));
+  if (!fd_) {
+    fresh_.clear();
+    fail(path_);
+  }
+  fchmod(fd_.get(), exists ? mode & old.st_mode & 0777 : mode & ~current_umask());
+}
+
+OutputFile::~OutputFile() {
+  if (!fresh_.empty()) unlink(fresh_.c_str());
+}
+
+void OutputFile::finish() {
+  // Some file systems tell only now that the disk is full.
+  if (close(fd_.release()) != 0 && errno != EINTR) fail(path_);
+  if (fresh_.empty()) return;
+  if (rename(fresh_.c_str(), path_.c_str()) != 0) fail(path_);
+  fresh_.clear();
+}
+
+void write_output(const std::string& path, std::string_view text, mode_t mode) {
+  OutputFile file(path, mode);
+  while (!text.empty()) {
+    ssize_t size = write(file.fd(), text.data(), text.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) fail(path);
+    text.remove_prefix(static_cast<size_t>(size));
+  }
+  file.finish();
+}
+
+} // namespace rdb
