@@ -26,7 +26,7 @@ namespace {
 // Room is given back to a producer in steps of this size, not only when its whole ring is done.
 constexpr size_t kBatch = 64 << 10;
 // Blocks are written when this part of a ring holds what is in none yet: a producer has room meanwhile.
-constexpr size_t kSettledParts = 4;
+constexpr size_t kSettledParts = 2;
 // And at least this often, for readers of a recording that goes on, and for rings that are no files.
 constexpr uint64_t kFlushPeriodMs = 500;
 constexpr int kShortestWaitMs = 20;
