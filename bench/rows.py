@@ -28,6 +28,9 @@ ROWS = [
         aim="run 1.6, record 1.7"),
     Row("dd bs=16", ["/usr/bin/dd", "if={data}/text", "of=/dev/null", "bs=16", "count=500000", "status=none"],
         must="run 1.4, record 1.8, replay 0.5", aim="run 1.1, record 1.4, replay 0.3"),
+    # Every write is output that others see: what it costs that a kill loses none of it.
+    Row("dd bs=16 to a file", ["/usr/bin/dd", "if={data}/text", "of={data}/copy", "bs=16", "count=300000", "status=none"],
+        must="record 1.8"),
     Row("sort", ["/usr/bin/sort", "--parallel=1", "-S", "200M", "{data}/lines"], must="run 1.9", aim="run 1.4"),
     # Threads take turns: the wall time of these is that of one CPU.
     Row("pigz -p 2", ["/usr/bin/pigz", "-p", "2", "-9", "-c", "{data}/text", "{data}/lines"], must=1.3),

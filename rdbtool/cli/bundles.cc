@@ -3,10 +3,11 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/path.h"
-#include "rdbtool/cli/gdb_process.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/debug/program_file.h"
 
 #include <filesystem>
+#include <set>
 #include <sys/stat.h>
 
 namespace rdb::cli {
@@ -30,16 +31,38 @@ std::unique_ptr<debug::Bundle> bundle_beside(const std::string& program, const s
     why = error.what();
   }
   if (!why.empty()) {
-    say(fmt::format("rdb: not using {}: {}", path, why));
+    print_error("rdb: not using {}: {}\n", path, why);
     return nullptr;
   }
-  say(fmt::format("rdb: running the debug regions of {}", path));
+  print_error("rdb: running the debug regions of {}\n", path);
   bundle->set_found_by_itself();
   return bundle;
 }
 
 bool is_library(std::string_view path) {
   return path.starts_with('/') && base_name(path).find(".so") != std::string_view::npos;
+}
+
+// A bundle that was asked for must belong to something that was recorded. The files are known only if the
+// recording was finished.
+void check_recorded(const debug::Bundle& bundle, const trace::TraceReader& trace) {
+  const std::vector<trace::MappedFile>& files = trace.metadata().files;
+  if (files.empty()) return;
+  std::string mismatch;
+  std::set<trace::ContentId> seen;
+  for (const trace::MappedFile& file : files) {
+    if (!seen.insert(file.content).second) continue;
+    try {
+      debug::ProgramFile program(trace.files().path_of(file.content));
+      if (bundle.fits(program)) return;
+      if (base_name(file.path) == bundle.program()) mismatch = bundle.mismatch(program);
+    } catch (const elf::Error&) {
+      continue; // it is no program
+    }
+  }
+  if (!mismatch.empty()) user_error("{}", mismatch);
+  user_error("-m {}: the recording has no {}, nor the same program or library under another name",
+             bundle.path(), bundle.program());
 }
 
 } // namespace
@@ -53,6 +76,7 @@ Bundles choose_bundles(const std::vector<std::string>& paths, const std::string&
       if (std::filesystem::equivalent(paths[k], paths[i], error))
         user_error("-m {}: the same bundle as -m {}", paths[i], paths[k]);
     bundles.push_back(std::make_unique<debug::Bundle>(paths[i]));
+    check_recorded(*bundles.back(), trace);
   }
   if (!paths.empty() || program.empty()) return bundles;
   auto look = [&](const std::string& beside, const std::string& file) {

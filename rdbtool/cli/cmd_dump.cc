@@ -2,12 +2,16 @@
 // rdb dump: what is in the logs of a recording, as text, one record a line.
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/output_file.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/base/visible_text.h"
 #include "rdbtool/cli/chunk_picture.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/trace_text.h"
+#include "rdbtool/trace/damage.h"
 #include "rdbtool/trace/programs.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <system_error>
@@ -26,31 +30,34 @@ struct Options {
   std::string picture;
 };
 
+using LogEnds = std::vector<trace::LogEnd>;
+
 // What was read stands; why there is no more is said beside it.
-void note_end(const trace::LogEnd& end) {
+void note_end(const trace::LogEnd& end, LogEnds& ends) {
+  ends.push_back(end);
   if (end.complete()) return;
   std::fflush(stdout);
   bool closed = end.kind == trace::LogEnd::Kind::kClosed;
-  fmt::print(stderr, "rdb: note: the log {}{}\n", closed ? "" : "is ", visible_text(end.describe()));
+  print_error("rdb: note: the log {}{}\n", closed ? "" : "is ", visible_text(end.describe()));
 }
 
-void dump_inputs(trace::InputReader inputs, const Options& options) {
+void dump_inputs(trace::InputReader inputs, const Options& options, LogEnds& ends) {
   if (options.from != 0) inputs.seek(Time(options.from));
   while (const trace::Input* input = inputs.next()) {
     if (input->at.time.value > options.to) return;
     fmt::print("{}\n", input_text(*input));
   }
-  note_end(inputs.end());
+  note_end(inputs.end(), ends);
 }
 
-void dump_chunks(trace::ChunkReader chunks, const Options& options) {
+void dump_chunks(trace::ChunkReader chunks, const Options& options, LogEnds& ends) {
   if (options.from != 0) chunks.seek(Time(options.from));
   while (const trace::TimedChunk* chunk = chunks.next()) {
     if (chunk->begin.value > options.to) return;
     fmt::print("{:>12} {:>12} {:>7} {:>12}\n", chunk->begin.value, chunk->end().value,
                chunk->chunk.thread.value, chunk->chunk.instructions);
   }
-  note_end(chunks.end());
+  note_end(chunks.end(), ends);
 }
 
 // The store, with the names under which files were mapped.
@@ -90,6 +97,7 @@ int dump(const Options& options) {
   bool inputs = options.inputs || !(options.chunks || options.files);
   if (!inputs && !options.chunks) return 0;
   bool any = false;
+  LogEnds ends;
   for (const trace::ProcessInfo& process : trace.processes()) {
     bool wanted = options.process.empty() || options.process == process.name ||
                   options.process == std::to_string(process.pid);
@@ -97,12 +105,14 @@ int dump(const Options& options) {
     any = true;
     if (trace.processes().size() > 1)
       fmt::print("process {} {}\n", process.name, shell_text(process.program));
-    if (inputs) dump_inputs(trace.inputs(process), options);
-    if (options.chunks) dump_chunks(trace.chunks(process), options);
+    if (inputs) dump_inputs(trace.inputs(process), options, ends);
+    if (options.chunks) dump_chunks(trace.chunks(process), options, ends);
   }
   if (!any && !options.process.empty())
     user_error("{}: no process {} in it; rdb info lists them", trace.path(), options.process);
-  return 0;
+  bool damaged =
+      std::ranges::any_of(ends, [&](const trace::LogEnd& end) { return trace::is_damaged(trace, end); });
+  return damaged ? kExitUsage : 0;
 }
 
 } // namespace

@@ -28,8 +28,7 @@ Action setup_history(CLI::App& app) {
       "Of this program of the recording, as rdb ps names it, instead of the last one of the first process");
   app.footer("  rdb history total --at sum.c:12\n  rdb history 'list->size' --at list.c:40 --changes");
   return [options] {
-    gdb::ReplayTarget target({options->trace, options->process, {}, {}});
-    return query_gdb(target, "history",
+    return query_gdb(options->trace, options->process, "history",
                      {options->expression, options->at, options->changes ? "changes" : "all"});
   };
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rdb info: what a recording says about itself, for people or as JSON; and what recordings can hold, the
 // table of system calls.
+#include "rdbtool/base/error.h"
 #include "rdbtool/base/visible_text.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/trace_text.h"
 #include "rdbtool/guest/syscalls/table.h"
+#include "rdbtool/trace/damage.h"
 #include "rdbtool/trace/json_text.h"
 #include "rdbtool/trace/trace_dir.h"
 
@@ -24,6 +26,7 @@ struct ProcessSummary {
   uint64_t last_time;
   std::string end; // what the log's last block says
   bool complete;
+  bool damaged; // as far as its end shows
 };
 
 // Reads the last block only: the headers before it are hopped over.
@@ -37,7 +40,8 @@ ProcessSummary summarize(const trace::TraceReader& trace, const trace::ProcessIn
           chunks.count(),
           std::max(inputs.last_time(), chunks.last_time()).value,
           inputs.end().describe(),
-          inputs.end().complete()};
+          inputs.end().complete(),
+          trace::is_damaged(trace, inputs.end())};
 }
 
 int print_json(const trace::TraceReader& trace) {
@@ -46,9 +50,11 @@ int print_json(const trace::TraceReader& trace) {
   json["size"] = trace::directory_size(trace.path());
   json["length"] = length_of(trace);
   json["ended"] = state_text(trace);
+  bool damaged = false;
   auto list = nlohmann::ordered_json::array();
   for (const trace::ProcessInfo& info : trace.processes()) {
     ProcessSummary summary = summarize(trace, info);
+    damaged |= summary.damaged;
     list.push_back({{"name", info.name},
                     {"pid", info.pid},
                     {"origin", trace::name_of(info.origin)},
@@ -67,7 +73,7 @@ int print_json(const trace::TraceReader& trace) {
   for (size_t at = text.find('\x7f'); at != std::string::npos; at = text.find('\x7f', at))
     text.replace(at, 1, "\\u007f");
   fmt::print("{}\n", text);
-  return 0;
+  return damaged ? kExitUsage : 0;
 }
 
 int print_text(const trace::TraceReader& trace) {
@@ -91,8 +97,10 @@ int print_text(const trace::TraceReader& trace) {
   line("size", bytes_text(trace::directory_size(trace.path())));
   std::string reason = m.state == trace::TraceState::kFinished ? m.end.reason : "";
   line("ended", state_text(trace) + (reason.empty() ? "" : ": " + reason));
+  bool damaged = false;
   for (const trace::ProcessInfo& info : trace.processes()) {
     ProcessSummary summary = summarize(trace, info);
+    damaged |= summary.damaged;
     std::string origin = info.origin == trace::ProcessOrigin::kSpawned
                              ? ""
                              : fmt::format(", {} by {} at {}", trace::name_of(info.origin), info.parent_pid,
@@ -100,7 +108,7 @@ int print_text(const trace::TraceReader& trace) {
     line("process", fmt::format("{} {}{}: {} inputs, {} turns, {}", info.name, shell_text(info.program),
                                 origin, summary.inputs, summary.chunks, summary.end));
   }
-  return 0;
+  return damaged ? kExitUsage : 0;
 }
 
 } // namespace

@@ -30,8 +30,7 @@ Action setup_last_write(CLI::App& app) {
   app.footer("  rdb last-write counter\n  rdb last-write 'node->next' --at list.c:40\n"
              "  rdb last-write 0x7ffe1230 --at 1234567");
   return [options] {
-    gdb::ReplayTarget target({options->trace, options->process, {}, {}});
-    return query_gdb(target, "last-write", {options->expression, options->at});
+    return query_gdb(options->trace, options->process, "last-write", {options->expression, options->at});
   };
 }
 

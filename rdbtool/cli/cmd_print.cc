@@ -4,6 +4,7 @@
 // information.
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/exec_words.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/base/temporary_folder.h"
 #include "rdbtool/base/trusted_file.h"
 #include "rdbtool/cli/command.h"
@@ -16,6 +17,7 @@
 #include "rdbtool/debug/program_file.h"
 #include "rdbtool/debug/source_checksum.h"
 #include "rdbtool/guest/self.h"
+#include "rdbtool/trace/damage.h"
 #include "rdbtool/trace/programs.h"
 
 #include <cerrno>
@@ -102,7 +104,10 @@ std::vector<debug::RecordedFile> recorded_files(const trace::TraceReader& trace,
     else if (file.path.find(".so") != std::string::npos && seen.insert(file.path).second)
       files.push_back(file);
   }
-  if (files[0].copy.empty()) user_error("print: {}: holds no program", trace.path());
+  if (files[0].copy.empty()) {
+    std::string damage = trace::find_damage(trace, process);
+    user_error("print: {}: {}", trace.path(), damage.empty() ? "holds no program" : damage);
+  }
   return files;
 }
 
@@ -130,6 +135,7 @@ public:
       : options_(options), wanted_(parse_words(options)), trace_(wanted_.trace) {
     if (trace_.processes().empty()) user_error("{}: holds no process", trace_.path());
     process_ = trace::program_named(trace_, options.process);
+    trace::check_files(trace_, process_);
     files_ = recorded_files(trace_, process_);
   }
 
@@ -145,7 +151,7 @@ public:
     for (const debug::PrintRequest& request : wanted_.requests)
       if (request.code) user_error("print: {}; --code needs code that rdb-clang can compile again", why);
     check_sources();
-    if (why != kSpots) say(fmt::format("rdb: print: {}; going by the debug information instead", why));
+    if (why != kSpots) print_error("rdb: print: {}; going by the debug information instead\n", why);
     HitPrinter printer(hit_options(), [&](const debug::Hit& hit) -> const debug::PrintRequest* {
       for (const debug::PrintRequest& request : wanted_.requests)
         if (hit.line == request.line && hit.file == (hit.line == 0 ? request.spot : request.file))
@@ -219,7 +225,8 @@ private:
   int print_by_regions(const std::vector<std::string>& bundles,
                        const std::vector<debug::PrintSource>& sources) const {
     std::vector<std::string> words = guest::self().words;
-    words.insert(words.end(), {"replay", "--quiet", "--no-report", "--prefix", "--retry-regions"});
+    words.insert(words.end(),
+                 {"replay", "--quiet", "--no-report", "--no-status", "--prefix", "--retry-regions"});
     for (const std::string& bundle : bundles)
       words.insert(words.end(), {"-m", bundle});
     words.insert(words.end(), {"-p", process_.name});
@@ -233,8 +240,7 @@ private:
       execv("/proc/self/exe", argv.data());
       return kExitFailure;
     });
-    // Any other is the program's.
-    return finish(printer, status == kExitFailure ? kExitFailure : 0);
+    return finish(printer, status);
   }
 
   // Regions stand at lines of the edited text.
@@ -249,8 +255,7 @@ private:
   }
 
   static int finish(const HitPrinter& printer, int status) {
-    if (!printer.shown() && status == 0)
-      fmt::print(stderr, "rdb: nothing was printed: the place was not reached\n");
+    if (!printer.shown() && status == 0) print_error("rdb: nothing was printed: the place was not reached\n");
     return status;
   }
 

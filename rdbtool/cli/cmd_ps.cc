@@ -4,6 +4,7 @@
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/trace_text.h"
 #include "rdbtool/guest/ending.h"
+#include "rdbtool/trace/damage.h"
 #include "rdbtool/trace/programs.h"
 
 #include <algorithm>
@@ -15,12 +16,14 @@
 namespace rdb::cli {
 namespace {
 
+constexpr const char* kDamaged = "damaged";
+
 using Row = std::array<std::string, 5>;
 
 std::string ending_of(const trace::TraceReader& trace, const trace::ProcessInfo& process) {
   if (trace::next_program(trace, process) != nullptr) return "exec";
   auto exit = trace::exit_of(trace, process);
-  if (!exit) return "cut off";
+  if (!exit) return trace::find_damage(trace, process).empty() ? "cut off" : kDamaged;
   using Kind = guest::Ending::Kind;
   return describe(guest::Ending{exit->by_signal ? Kind::signalled : Kind::exited, exit->status});
 }
@@ -39,7 +42,8 @@ int list(const std::string& name) {
   for (const Row& row : rows)
     fmt::print("{:<{}}  {:>{}}  {:>{}}  {:<{}}  {}\n", row[0], widths[0], row[1], widths[1], row[2],
                widths[2], row[3], widths[3], row[4]);
-  return 0;
+  bool damaged = std::ranges::any_of(rows, [](const Row& row) { return row[3] == kDamaged; });
+  return damaged ? kExitUsage : 0;
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rdb record: runs a program and leaves a trace of it.
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/base/visible_text.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/guest_command.h"
@@ -10,9 +11,12 @@
 #include "rdbtool/cli/until_fail.h"
 #include "rdbtool/guest/ending.h"
 #include "rdbtool/record/session.h"
+#include "rdbtool/trace/programs.h"
 #include "rdbtool/trace/trace_dir.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <fmt/ranges.h>
 
 extern char** environ;
 
@@ -31,6 +35,21 @@ struct RecordOptions {
   UntilFail until_fail;
 };
 
+// Which processes were not recorded up to their end.
+std::string cut_off(const trace::TraceReader& trace) {
+  constexpr size_t kNamed = 3;
+  std::vector<std::string> names;
+  for (const trace::ProcessInfo& program : trace.processes())
+    if (trace::next_program(trace, program) == nullptr && !trace::exit_of(trace, program))
+      names.push_back(program.name);
+  if (names.empty()) return "";
+  std::string more = names.size() > kNamed ? fmt::format(" and {} more", names.size() - kNamed) : "";
+  bool one = names.size() == 1;
+  names.resize(std::min(names.size(), kNamed));
+  return fmt::format(" ({} {}{} cut off; 'rdb info' says why)", one ? "process" : "processes",
+                     fmt::join(names, ", "), more + (one ? " was" : " were"));
+}
+
 int run_record(const record::SessionOptions& session, const UntilFail& until_fail, bool quiet) {
   record::SessionResult result;
   if (until_fail.wanted) {
@@ -43,13 +62,14 @@ int run_record(const record::SessionOptions& session, const UntilFail& until_fai
   if (!quiet) {
     trace::TraceReader trace(trace::as_path(result.trace));
     size_t programs = trace.processes().size();
-    fmt::print(stderr, "rdb: recorded {} instructions{}, {}, {} in {} (it may hold secrets)\n",
-               length_of(trace), programs > 1 ? fmt::format(" of {} programs", programs) : "",
-               guest::describe(result.ending), bytes_text(trace::directory_size(result.trace)), result.trace);
+    print_error("rdb: recorded {} instructions{}, {}{}, {} in {} (it may hold secrets)\n", length_of(trace),
+                programs > 1 ? fmt::format(" of {} programs", programs) : "", guest::describe(result.ending),
+                result.complete ? cut_off(trace) : "", bytes_text(trace::directory_size(result.trace)),
+                result.trace);
   }
   if (!result.complete) {
-    fmt::print(stderr, "rdb: the recording ended early: {}; what was recorded before can be replayed\n",
-               visible_text(result.reason));
+    print_error("rdb: the recording ended early: {}; what was recorded before can be replayed\n",
+                visible_text(result.reason));
     if (result.too_late) return kTimeOver;
     if (result.ending.kind == guest::Ending::Kind::exited) return kExitFailure;
   }

@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rdb replay: plays a trace again.
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/path.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/cli/bundles.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/play_in_turn.h"
+#include "rdbtool/cli/trace_text.h"
 #include "rdbtool/debug/event_api.h"
 #include "rdbtool/debug/event_trace.h"
 #include "rdbtool/debug/regions.h"
 #include "rdbtool/guest/ending.h"
 #include "rdbtool/replay/backtrace.h"
 #include "rdbtool/replay/replayer.h"
+#include "rdbtool/trace/damage.h"
 #include "rdbtool/trace/programs.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <immintrin.h>
 #include <unistd.h>
 
@@ -31,6 +38,7 @@ struct ReplayOptions {
   bool stats = false;
   bool no_module = false;
   bool no_report = false;
+  bool no_status = false;
   std::vector<std::string> modules;
   debug::RegionOptions regions;
   debug::RunnerOptions runner;
@@ -42,22 +50,26 @@ struct ReplayOptions {
 class Terminal final : public replay::OutputSink {
 public:
   // Debug code may get another standard output later: these stay the user's.
-  Terminal() : out_(fcntl(1, F_DUPFD_CLOEXEC, 100)), error_(fcntl(2, F_DUPFD_CLOEXEC, 100)) {}
+  Terminal() : out_(kept(STDOUT_FILENO)), error_(kept(STDERR_FILENO)) {}
 
   void output(trace::OutputStream stream, const void* bytes, size_t size) override {
     clear_progress();
+    has_shown_ |= size > 0;
     int fd = stream == trace::OutputStream::kStderr ? error_ : out_;
     const char* at = static_cast<const char*>(bytes);
     while (size > 0) {
       ssize_t n = write(fd, at, size);
       if (n <= 0) {
-        lost_ = errno;
+        // Of an error stream that takes nothing, nobody could be told.
+        if (fd == out_) lost_ = errno;
         return;
       }
       at += n;
       size -= static_cast<size_t>(n);
     }
   }
+
+  bool has_shown() const { return has_shown_; }
 
   // Why some of it could not be written; 0 if all was.
   int lost_output() const { return lost_; }
@@ -79,16 +91,23 @@ public:
   }
 
 private:
+  // Far away from what debug code opens, if the limit of descriptors allows that.
+  static int kept(int fd) {
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 100);
+    return copy >= 0 ? copy : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  }
+
   int out_;
   int error_;
   bool progress_ = false;
+  bool has_shown_ = false;
   int lost_ = 0;
 };
 
-// The replay itself went well, but the user has not seen all of it. Where nobody listens any more, nobody
+// The replay itself went well, but the user has not seen all of it. Where nobody listens (any more), nobody
 // misses anything.
 void check_output(int error, std::string_view what) {
-  if (error != 0 && error != EPIPE)
+  if (error != 0 && error != EPIPE && error != EBADF)
     throw std::runtime_error(fmt::format("{} was lost in part: {}", what, std::strerror(error)));
 }
 
@@ -127,13 +146,44 @@ private:
 };
 
 void print_stats(const debug::Regions& regions, double ns_per_tick) {
-  fmt::print(stderr, "{:<32} {:>10} {:>10} {:>10} {:>12}\n", "region", "hits", "skipped", "lines",
-             "ns a hit");
+  print_error("{:<32} {:>10} {:>10} {:>10} {:>12}\n", "region", "hits", "skipped", "lines", "ns a hit");
   for (const debug::RegionCount& count : regions.counts())
-    fmt::print(stderr, "{:<32} {:>10} {:>10} {:>10} {:>12.0f}\n", count.place, count.hits, count.skipped,
-               count.lines,
-               count.hits ? static_cast<double>(count.ticks) * ns_per_tick / static_cast<double>(count.hits)
-                          : 0.0);
+    print_error(
+        "{:<32} {:>10} {:>10} {:>10} {:>12.0f}\n", count.place, count.hits, count.skipped, count.lines,
+        count.hits ? static_cast<double>(count.ticks) * ns_per_tick / static_cast<double>(count.hits) : 0.0);
+}
+
+// Whether the program has printed anything, as far as a look at the beginning of its log shows.
+bool has_output(const trace::TraceReader& trace, const trace::ProcessInfo& program) {
+  constexpr int kFar = 200'000;
+  trace::InputReader inputs = trace.inputs(program);
+  for (int i = 0; i < kFar; ++i) {
+    const trace::Input* input = inputs.next();
+    if (input == nullptr) return false;
+    if (input->kind() == trace::InputKind::kOutput) return true;
+    if (input->kind() != trace::InputKind::kSyscall) continue;
+    const auto& call = input->as<trace::SyscallInput>();
+    if (call.output != trace::OutputStream::kNone && call.result > 0) return true;
+  }
+  return false;
+}
+
+// For the user of a wrapper: how to see what others have printed for it.
+std::string children_with_output(const trace::TraceReader& trace) {
+  constexpr size_t kNamed = 3;
+  std::vector<const trace::ProcessInfo*> own = first_process(trace);
+  std::vector<std::string> found;
+  for (const trace::ProcessInfo& program : trace.processes()) {
+    if (std::ranges::find(own, program.name, &trace::ProcessInfo::name) != own.end()) continue;
+    if (!has_output(trace, program)) continue;
+    if (found.size() == kNamed) {
+      found.emplace_back("... ('rdb ps' lists them)");
+      break;
+    }
+    found.push_back(fmt::format("'rdb replay -p {}' shows {}", program.name,
+                                shell_text(std::string(base_name(program.program)))));
+  }
+  return fmt::format("{}", fmt::join(found, ", "));
 }
 
 int play(const ReplayOptions& options, const trace::TraceReader& trace, const trace::ProcessInfo& program,
@@ -181,43 +231,59 @@ int play(const ReplayOptions& options, const trace::TraceReader& trace, const tr
   }
   unmute.reset();
   Complaints complaints;
-  for (const std::string& unused : regions.unused())
-    complaints.push_back(
-        fmt::format("{} was not used: the recording has no such program or library", unused));
+  for (std::string why : regions.unused()) {
+    std::ranges::replace(why, '\n', ' ');
+    complaints.push_back({why, true});
+  }
   regions.unload();
   for (const std::string& name : events.unmatched())
-    complaints.push_back(fmt::format("nothing in the recording is called {}", name));
+    complaints.push_back({fmt::format("nothing in the recording is called {}", name)});
   for (const std::string& remark : events.ambiguous())
-    complaints.push_back(remark);
+    complaints.push_back({remark});
+  if (ending && options.process.empty() && !options.quiet && !terminal.has_shown())
+    if (std::string where = children_with_output(trace); !where.empty())
+      complaints.push_back({"it has printed nothing itself; its children have: " + where});
   complain(complaints);
   if (options.stats) print_stats(regions, clock.ns_per_tick());
   if (ending && ending->kind == guest::Ending::Kind::signalled && !options.no_report) {
     replay::Backtracer backtracer(replayer);
     backtracer.set_line_map(lines);
-    fmt::print(stderr, "rdb: the program died of {} at time {}, thread {}\n{}", guest::describe(*ending),
-               replayer.now().value, replayer.thread().value, replay::describe(backtracer.frames(64)));
+    print_error("rdb: the program died of {} at time {}, thread {}\n{}", guest::describe(*ending),
+                replayer.now().value, replayer.thread().value, replay::describe(backtracer.frames(64)));
     std::string which =
         &program == &trace::program_named(trace, "") ? "" : fmt::format(" -p {}", program.name);
-    fmt::print(stderr,
-               "rdb: 'rdb gdb{0}' looks around there and goes back, 'rdb replay{0} --to TIME' stops earlier; "
-               "debug regions in its source run on the next replay\n",
-               which);
+    print_error(
+        "rdb: 'rdb gdb{0}' looks around there and goes back, 'rdb replay{0} --to TIME' stops earlier; "
+        "debug regions in its source run on the next replay\n",
+        which);
   }
   const trace::ProcessInfo* next = next_program(trace, program);
   if (ending && next != nullptr && !options.process.empty())
-    fmt::print(stderr, "rdb: at time {} it became another program by execve: 'rdb replay -p {}'\n",
-               replayer.now().value, next->name);
+    print_error("rdb: at time {} it became another program by execve: 'rdb replay -p {}'\n",
+                replayer.now().value, next->name);
   check_output(terminal.lost_output(), "the program's output");
   check_output(runner.lost_output(), "debug output");
+  if (ending && options.no_status) return 0;
   if (ending) guest::end_as(*ending);
   if (replayer.now().value >= options.to) {
-    fmt::print(stderr, "rdb: stopped at time {}, pc {:#x}\n", replayer.now().value, replayer.registers().rip);
+    print_error("rdb: stopped at time {}, pc {:#x}\n", replayer.now().value, replayer.registers().rip);
     return 0;
+  }
+  bool killed = trace::was_killed(trace, program, replayer.log_end());
+  if (killed && replayer.log_end().kind == trace::LogEnd::Kind::kClosed) {
+    print_error(
+        "rdb: the program was killed by SIGKILL after time {}; what it did since its last system call is "
+        "not recorded\n",
+        replayer.now().value);
+    if (options.no_status) return 0;
+    guest::end_as({guest::Ending::Kind::signalled, SIGKILL});
   }
   std::string why = replayer.log_end().describe();
   // The time is said already.
   if (replayer.log_end().kind == trace::LogEnd::Kind::kClosed) why.erase(0, why.find(": ") + 2);
-  fmt::print(stderr, "rdb: the recording ends at time {}: {}\n", replayer.now().value, why);
+  print_error("rdb: the recording ends at time {}: {}\n", replayer.now().value, why);
+  if (trace::is_damaged(trace, replayer.log_end())) return kExitUsage;
+  if (killed && !options.no_status) guest::end_as({guest::Ending::Kind::signalled, SIGKILL});
   return 0;
 }
 
@@ -264,6 +330,8 @@ Action setup_replay(CLI::App& app) {
                "Do not look for bundles beside the program and its libraries");
   app.add_flag("--no-report", options->no_report,
                "Do not say how a program died, nor that a region could not run for want of a value");
+  app.add_flag("--no-status", options->no_status,
+               "End with 0 however the program ended, unless rdb could not do what was asked for");
   app.add_flag("--prefix", options->runner.prefix,
                "Put time, thread and file:line before each line of debug output");
   app.add_option("--debug-output", options->runner.output, "Write debug output to this file")

@@ -4,6 +4,7 @@
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/guest_command.h"
 #include "rdbtool/cli/turn_command.h"
+#include "rdbtool/guest/elf_image.h"
 #include "rdbtool/guest/ending.h"
 #include "rdbtool/guest/handover.h"
 #include "rdbtool/guest/host_descriptors.h"
@@ -11,6 +12,7 @@
 #include "rdbtool/record/session.h"
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <unistd.h>
 
@@ -43,8 +45,9 @@ void print_stats(int fd, guest::Process& process, double seconds) {
               s.peak_cache_bytes >> 10, seconds));
 }
 
-int run_process(const guest::ProcessOptions& options, bool stats) {
+int run_process(const guest::ProcessOptions& options, bool stats) try {
   int own_stderr = guest::own_error_stream();
+  guest::release_occupied_streams();
   guest::Outside outside;
   guest::Process process(options, outside);
   auto start = std::chrono::steady_clock::now();
@@ -58,6 +61,10 @@ int run_process(const guest::ProcessOptions& options, bool stats) {
     return 0;
   }
   guest::end_as(ending);
+} catch (const guest::KilledAtStart& death) {
+  say(guest::own_error_stream(),
+      fmt::format("rdb: {}: it is killed before its first instruction\n", death.what()));
+  guest::end_as({guest::Ending::Kind::signalled, SIGSEGV});
 }
 
 } // namespace

@@ -5,7 +5,7 @@
 #include "rdbtool/cli/command_line.h"
 
 #include "rdbtool/base/error.h"
-#include "rdbtool/base/visible_text.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/cli/help.h"
 
 #include <algorithm>
@@ -104,8 +104,8 @@ int dispatch(std::span<const Command> commands, const std::vector<std::string>& 
 int complain(const std::exception& trouble) {
   std::string line = failure_text(trouble);
   std::ranges::replace(line, '\n', ' ');
-  std::fflush(stdout);                                 // what was printed before the trouble stands before it
-  fmt::print(stderr, "rdb: {}\n", visible_text(line)); // names in it are anybody's
+  std::fflush(stdout); // what was printed before the trouble stands before it
+  print_error("rdb: {}\n", line);
   return dynamic_cast<const UserError*>(&trouble) != nullptr ? kExitUsage : kExitFailure;
 }
 

@@ -3,20 +3,27 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/exec_words.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/base/temporary_folder.h"
 #include "rdbtool/base/trusted_file.h"
 #include "rdbtool/base/visible_text.h"
 #include "rdbtool/gdb/server.h"
 #include "rdbtool/gdb/sysroot.h"
 #include "rdbtool/guest/self.h"
+#include "rdbtool/trace/damage.h"
+#include "rdbtool/trace/programs.h"
 
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 namespace rdb::cli {
@@ -84,12 +91,38 @@ pid_t start_gdb(const std::vector<std::string>& words, Whose whose) {
     sigprocmask(SIG_SETMASK, &before, nullptr);
     if (whose == Whose::ours) setsid(); // Ctrl-C at the terminal is for the process that asks
     execvp(argv[0], argv.data());
-    fmt::print(stderr, "rdb: {}: {}\n", words[0], strerror(errno));
+    print_error("rdb: {}: {}\n", words[0], strerror(errno));
     _exit(127);
   }
   if (child < 0) user_error("gdb cannot be started: {}", strerror(errno));
   return child;
 }
+
+// Ends gdb when nobody reads standard output any more: gdb itself would go on to the end of the recording.
+class ReaderWatch {
+public:
+  ReaderWatch() : stop_(eventfd(0, EFD_CLOEXEC)), thread_([this] { watch(); }) {}
+  ~ReaderWatch() {
+    eventfd_write(stop_, 1);
+    thread_.join();
+    close(stop_);
+  }
+  ReaderWatch(const ReaderWatch&) = delete;
+  ReaderWatch& operator=(const ReaderWatch&) = delete;
+
+private:
+  void watch() const {
+    pollfd fds[2] = {{STDOUT_FILENO, 0, 0}, {stop_, POLLIN, 0}};
+    while (poll(fds, 2, -1) < 0 && errno == EINTR) {
+    }
+    if (fds[1].revents != 0 || !(fds[0].revents & POLLERR)) return;
+    ended_by = SIGPIPE;
+    kill(gdb_pid, SIGKILL);
+  }
+
+  int stop_;
+  std::thread thread_;
+};
 
 // Starts gdb with the script loaded, `connect ADDRESS`, and the arguments; serves it until it ends.
 int serve_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::string& connect,
@@ -119,8 +152,11 @@ int serve_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::stri
   pid_t child = start_gdb(words, whose);
   follow_signals(child, whose);
   auto ended = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  std::optional<ReaderWatch> watch;
+  if (whose == Whose::ours) watch.emplace();
   gdb::serve(listener, target, gdb::Serve::until_stopped, say, ended);
   close(ended);
+  watch.reset(); // before the number of gdb's process may become another's
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
@@ -141,18 +177,28 @@ std::string quoted(const std::string& word) {
 } // namespace
 
 void say(const std::string& line) {
-  fmt::print(stderr, "{}\n", visible_lines(line));
+  print_error("{}\n", line);
 }
 
 int run_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::vector<std::string>& arguments) {
   return serve_gdb(target, gdb, "target remote", arguments, Whose::users);
 }
 
-int query_gdb(gdb::ReplayTarget& target, const std::string& name, const std::vector<std::string>& words) {
+int query_gdb(const std::string& trace, const std::string& process, const std::string& name,
+              const std::vector<std::string>& words) {
+  trace::TraceReader reader(trace);
+  const trace::ProcessInfo& program = trace::program_named(reader, process);
+  gdb::ReplayTarget target({reader.path(), program.name, {}, {}});
   std::string command = "rdb-" + name;
   for (const std::string& word : words)
     command += " " + quoted(word);
-  return serve_gdb(target, "gdb", "rdb-connect", {"-nx", "-batch", "-ex", command}, Whose::ours);
+  int status = serve_gdb(target, "gdb", "rdb-connect", {"-nx", "-batch", "-ex", command}, Whose::ours);
+  if (ended_by) return status;
+  std::string damage = trace::find_damage(reader, program);
+  if (damage.empty()) return status;
+  std::fflush(stdout);
+  print_error("rdb: {}\n", damage);
+  return kExitUsage;
 }
 
 } // namespace rdb::cli

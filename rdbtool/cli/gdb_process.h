@@ -17,8 +17,10 @@ void check_names(gdb::ReplayTarget& target);
 // status.
 int run_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::vector<std::string>& arguments);
 
-// Lets gdb run one of the script's queries (`rdb-NAME WORD...`), without a user. Its exit status.
-int query_gdb(gdb::ReplayTarget& target, const std::string& name, const std::vector<std::string>& words);
+// Lets gdb run one of the script's queries (`rdb-NAME WORD...`) on a program of a recording, without a user.
+// Its exit status; kExitUsage if the recording is damaged, which is said, too.
+int query_gdb(const std::string& trace, const std::string& process, const std::string& name,
+              const std::vector<std::string>& words);
 
 void say(const std::string& line);
 

@@ -2,12 +2,20 @@
 // The rdb program.
 #include "rdbtool/cli/command_line.h"
 #include "rdbtool/guest/handover.h"
+#include "rdbtool/guest/host_descriptors.h"
+#include "rdbtool/guest/own_limits.h"
 
 #include <cstdlib>
 #include <cstring>
 
+namespace {
+// The loader calls this before the constructors of all libraries.
+[[gnu::section(".preinit_array"), gnu::used]] void (*lift_limits)() = rdb::guest::lift_own_limits;
+} // namespace
+
 int main(int argc, char** argv) {
   if (argc == 3 && std::strcmp(argv[1], rdb::guest::kHandoverCommand) == 0)
     return rdb::cli::guarded([&] { return rdb::cli::continue_run(std::atoi(argv[2])); });
+  rdb::guest::occupy_closed_streams();
   return rdb::cli::run_command_line(rdb::cli::commands(), {argv + 1, argv + argc});
 }

@@ -2,6 +2,7 @@
 #include "rdbtool/cli/play_in_turn.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/base/visible_text.h"
 #include "rdbtool/cli/command_line.h"
 #include "rdbtool/guest/ending.h"
@@ -18,6 +19,9 @@
 namespace rdb::cli {
 namespace {
 
+// How another process tells them: a letter and the text, one a line.
+constexpr char kError = 'E', kRemark = 'R';
+
 // The complaints of another process, up to its end.
 Complaints received(int from) {
   Complaints complaints;
@@ -26,7 +30,7 @@ Complaints received(int from) {
   char* line = nullptr;
   size_t room = 0;
   for (ssize_t length; (length = getline(&line, &room, lines)) > 0;)
-    complaints.emplace_back(line, static_cast<size_t>(length - 1)); // without the newline
+    complaints.push_back({std::string(line + 1, static_cast<size_t>(length - 2)), *line == kError});
   std::free(line);
   std::fclose(lines);
   return complaints;
@@ -42,8 +46,10 @@ guest::Ending wait_for(pid_t child) {
 } // namespace
 
 void say_all(const Complaints& complaints) {
-  for (const std::string& complaint : complaints)
-    fmt::print(stderr, "rdb: {}\n", visible_text(complaint));
+  for (const Complaint& complaint : complaints)
+    print_error("rdb: {}\n", visible_text(complaint.text));
+  if (std::ranges::any_of(complaints, &Complaint::is_error))
+    guest::end_as({guest::Ending::Kind::exited, kExitUsage});
 }
 
 void play_in_turn(size_t count, const std::function<int(size_t number, const Complain& complain)>& play) {
@@ -58,8 +64,8 @@ void play_in_turn(size_t count, const std::function<int(size_t number, const Com
     if (child == 0) {
       close(ends[0]);
       auto complain = [&](const Complaints& own) {
-        for (const std::string& complaint : own)
-          dprintf(ends[1], "%s\n", complaint.c_str());
+        for (const auto& [text, is_error] : own)
+          dprintf(ends[1], "%c%s\n", is_error ? kError : kRemark, text.c_str());
       };
       int status = guarded([&] { return play(number, complain); });
       std::fflush(nullptr);
@@ -69,7 +75,7 @@ void play_in_turn(size_t count, const std::function<int(size_t number, const Com
     Complaints own = received(ends[0]);
     ending = wait_for(child);
     if (number == 0) shared = own;
-    std::erase_if(shared, [&](const std::string& one) { return std::ranges::find(own, one) == own.end(); });
+    std::erase_if(shared, [&](const Complaint& one) { return std::ranges::find(own, one) == own.end(); });
     if (ending.kind != guest::Ending::Kind::exited || ending.value != 0) break;
   }
   say_all(shared);

@@ -10,9 +10,15 @@
 namespace rdb::cli {
 
 // What the user asked for and a program had no use for: a line each.
-using Complaints = std::vector<std::string>;
+struct Complaint {
+  std::string text;
+  bool is_error = false; // it was asked for in vain: the command fails
+  bool operator==(const Complaint&) const = default;
+};
+using Complaints = std::vector<Complaint>;
 using Complain = std::function<void(const Complaints&)>;
 
+// Ends with kExitUsage if one of them is an error.
 void say_all(const Complaints& complaints);
 
 // Calls `play` for 0, 1 ... in processes of their own and ends as the last one did, or the first that did not

@@ -2,6 +2,7 @@
 #include "rdbtool/cli/print_debug_info.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/cli/gdb_process.h"
 #include "rdbtool/debug/source_lines.h"
 
@@ -42,10 +43,12 @@ int print_by_debug_info(const DebugInfoPrint& print) try {
   question["most"] = print.max_hits;
   for (const debug::PrintRequest& request : print.requests)
     question["places"].push_back(as_json(print.files, request));
-  gdb::ReplayTarget target({print.trace, print.process, {}, {}});
-  return query_gdb(target, "print", {question.dump()});
+  return query_gdb(print.trace, print.process, "print", {question.dump()});
+} catch (const UserError& error) {
+  print_error("rdb: print: {}\n", error.what());
+  return kExitUsage;
 } catch (const std::exception& error) {
-  fmt::print(stderr, "rdb: print: {}\n", error.what());
+  print_error("rdb: print: {}\n", error.what());
   return kExitFailure;
 }
 

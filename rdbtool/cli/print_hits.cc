@@ -2,15 +2,18 @@
 #include "rdbtool/cli/print_hits.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/print_error.h"
+#include "rdbtool/trace/file_io.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <memory>
+#include <poll.h>
 #include <sys/wait.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace rdb::cli {
@@ -103,6 +106,30 @@ bool HitPrinter::changed(const debug::Hit& hit, const std::string& place) {
   return true;
 }
 
+// What comes from the other process, up to its end. False if nobody wants to read it any more.
+bool HitPrinter::take_lines(int from) try {
+  std::string text;
+  for (;;) {
+    pollfd fds[2] = {{from, POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
+    if (poll(fds, 2, -1) < 0 && errno != EINTR) user_error("print: {}", std::strerror(errno));
+    if (fds[1].revents & POLLERR) return false;
+    char part[65536];
+    ssize_t size = fds[0].revents != 0 ? ::read(from, part, sizeof part) : 0;
+    if (fds[0].revents == 0 || (size < 0 && errno == EINTR)) continue;
+    if (size <= 0) break;
+    text.append(part, static_cast<size_t>(size));
+    size_t begin = 0;
+    for (size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
+      line(text.substr(begin, end - begin));
+    text.erase(0, begin);
+  }
+  if (!text.empty()) line(text);
+  return true;
+} catch (const std::system_error& error) {
+  if (error.code() == std::errc::broken_pipe) return false;
+  throw;
+}
+
 int HitPrinter::run(const std::function<int()>& child) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) user_error("print: {}", std::strerror(errno));
@@ -114,20 +141,23 @@ int HitPrinter::run(const std::function<int()>& child) {
   }
   close(ends[1]);
   if (process < 0) user_error("print: {}", std::strerror(errno));
-  std::unique_ptr<FILE, int (*)(FILE*)> input(fdopen(ends[0], "r"), std::fclose);
-  char* text = nullptr;
-  size_t room = 0;
-  for (ssize_t size; (size = getline(&text, &room, input.get())) > 0;) {
-    if (text[size - 1] == '\n') --size;
-    line({text, static_cast<size_t>(size)});
+  trace::OwnedFd from(ends[0]);
+  // Where nobody reads what is printed, the process that finds it need not go on.
+  auto* before = signal(SIGPIPE, SIG_IGN);
+  bool read = take_lines(from.get());
+  if (!read) kill(process, SIGTERM);
+  from = {};
+  if (read) {
+    show_rest();
+    std::fflush(stdout);
   }
-  std::free(text);
-  show_rest();
-  std::fflush(stdout);
   for (const auto& [what, why] : missing_)
-    fmt::print(stderr, "rdb: {} is not available: {}\n", what, why);
+    print_error("rdb: {} is not available: {}\n", what, why);
   int status = 0;
-  waitpid(process, &status, 0);
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  signal(SIGPIPE, before);
+  if (!read) return 128 + SIGPIPE;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

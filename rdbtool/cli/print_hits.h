@@ -30,6 +30,7 @@ public:
   bool shown() const { return shown_; }
 
 private:
+  bool take_lines(int from);
   void line(const std::string& text);
   void complete(debug::Hit& hit, const debug::PrintRequest& request);
   void show(const debug::Hit& hit);

@@ -2,7 +2,9 @@
 #include "rdbtool/cli/print_list.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/debug/line_counter.h"
+#include "rdbtool/trace/damage.h"
 
 #include <nlohmann/json.hpp>
 
@@ -44,7 +46,11 @@ int list_lines(const trace::TraceReader& trace, const trace::ProcessInfo& proces
   debug::LineCounter counter(range.file, range.first, range.last);
   replay::Replayer replayer(trace, process, nullptr);
   replayer.add_observer(counter);
-  replayer.run(Time(UINT64_MAX));
+  bool ended = replayer.run(Time(UINT64_MAX)).has_value();
+  bool damaged = !ended && trace::is_damaged(trace, replayer.log_end());
+  if (damaged)
+    print_error("rdb: the recording ends at time {}: {}\n", replayer.now().value,
+                replayer.log_end().describe());
   if (counter.lines().empty())
     user_error("print: nothing that was recorded has debug information about {} between these lines; compile "
                "with -g for --list",
@@ -53,7 +59,7 @@ int list_lines(const trace::TraceReader& trace, const trace::ProcessInfo& proces
   if (style == debug::HitStyle::csv) fmt::print("place,reached,available,unavailable\n");
   for (const auto& [number, line] : counter.lines())
     print_line(range.file, number, line, style);
-  return 0;
+  return damaged ? kExitUsage : 0;
 }
 
 } // namespace rdb::cli

@@ -2,6 +2,7 @@
 #include "rdbtool/cli/until_fail.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/guest/ending.h"
 #include "rdbtool/trace/trace_dir.h"
 
@@ -117,10 +118,10 @@ public:
   void show(const std::string& text) {
     if (!shown_ || seconds_since(last_) < 0.1) return;
     last_ = Clock::now();
-    fmt::print(stderr, "\r\033[Krdb: {} ", text);
+    print_error("\r\033[Krdb: {} ", text);
   }
   void clear() const {
-    if (shown_) fmt::print(stderr, "\r\033[K");
+    if (shown_) print_error("\r\033[K");
   }
 
 private:
@@ -151,7 +152,7 @@ std::optional<record::SessionResult> record_until_fail(record::SessionOptions se
   Progress progress(quiet);
   auto say = [&](const std::string& text) {
     progress.clear();
-    if (!quiet) fmt::print(stderr, "rdb: {}\n", text);
+    if (!quiet) print_error("rdb: {}\n", text);
   };
   guest::MachineOptions& machine = session.process.machine;
   machine.turns.chaos = true;

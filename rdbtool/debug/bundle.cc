@@ -93,9 +93,13 @@ void Bundle::unload() {
   remove_module(code_);
 }
 
+bool Bundle::fits(const ProgramFile& file) const {
+  return descriptors::program_identity(file.elf()).hash == descriptors_.program.front().hash;
+}
+
 std::string Bundle::mismatch(const ProgramFile& file) const {
+  if (fits(file)) return "";
   const descriptors::Program& expected = descriptors_.program.front();
-  if (descriptors::program_identity(file.elf()).hash == expected.hash) return "";
   std::string text = fmt::format("{} was made for another build of {}", path_, expected.name);
   // The program that the bundle belongs to is beside it, as a rule: it shows where they part.
   try {

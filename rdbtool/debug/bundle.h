@@ -36,7 +36,9 @@ public:
   void set_found_by_itself() { found_by_itself_ = true; }
   bool found_by_itself() const { return found_by_itself_; }
 
-  // Is this the program that the bundle was made for? Empty if so, else why not.
+  // Is this the program that the bundle was made for, whatever its name?
+  bool fits(const ProgramFile& file) const;
+  // Empty if it does, else why not.
   std::string mismatch(const ProgramFile& file) const;
 
   // Loads the module; its static constructors run. `bias` is what was added to the program's addresses.

@@ -4,6 +4,7 @@
 #include "descriptors/descriptor.h"
 #include "rdbtool/base/bounded_file.h"
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/base/trusted_file.h"
 #include "rdbtool/base/visible_text.h"
 #include "rdbtool/debug/bundle.h"
@@ -38,7 +39,7 @@ constexpr size_t kMaxDatabase = 1 << 30;
 constexpr trace::JsonBounds kDatabaseBounds = {8, 100'000'000};
 
 void say_not_used(const std::string& path, const std::string& why) {
-  fmt::print(stderr, "rdb: not using {}\n", visible_text(why.find(path) == 0 ? why : path + ": " + why));
+  print_error("rdb: not using {}\n", visible_text(why.find(path) == 0 ? why : path + ": " + why));
 }
 
 // Flags can make a compiler load plugins: a file with flags that others can change is passed over. False if

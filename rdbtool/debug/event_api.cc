@@ -2,6 +2,7 @@
 #include "rdbtool/debug/event_api.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/debug/refusal.h"
 #include "rdbtool/guest/syscalls/table.h"
 #include "runtime-libs/module/module_host.h"
@@ -31,7 +32,7 @@ EventApi& api() {
 }
 
 uint64_t refuse(const std::string& why) {
-  fmt::print(stderr, "rdb: an event was not registered: {}\n", why);
+  print_error("rdb: an event was not registered: {}\n", why);
   return 0;
 }
 

@@ -2,6 +2,7 @@
 #include "rdbtool/debug/fallback.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/print_error.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -63,10 +64,10 @@ void Fallback::wait_for(pid_t successor, const Message& message) {
   bool interrupted = WIFSIGNALED(status) && is_for_all(WTERMSIG(status));
   if (message.count != nullptr && !interrupted) {
     if (!message.told)
-      fmt::print(stderr, "rdb: {}: {}; this {} is not run any more\n",
-                 message.callback != 0 ? kCallbackPlace : message.count->place,
-                 message.reason[0] != '\0' ? message.reason : "debug code ended the process that it ran in",
-                 message.callback != 0 ? "callback" : "region");
+      print_error("rdb: {}: {}; this {} is not run any more\n",
+                  message.callback != 0 ? kCallbackPlace : message.count->place,
+                  message.reason[0] != '\0' ? message.reason : "debug code ended the process that it ran in",
+                  message.callback != 0 ? "callback" : "region");
     return;
   }
   if (WIFEXITED(status)) _exit(WEXITSTATUS(status));

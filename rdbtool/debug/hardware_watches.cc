@@ -2,6 +2,7 @@
 #include "rdbtool/debug/hardware_watches.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/print_error.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -98,10 +99,9 @@ void HardwareWatches::after_fork() {
   active->close_all();
   if (active->open_all()) return;
   // They were granted to the process that this one is a copy of.
-  fmt::print(stderr,
-             "rdb: not supported: hardware breakpoints that are granted at times only; "
-             "set {}=0 to do without them\n",
-             kOff);
+  print_error("rdb: not supported: hardware breakpoints that are granted at times only; "
+              "set {}=0 to do without them\n",
+              kOff);
   _exit(kExitFailure);
 }
 

@@ -2,6 +2,7 @@
 #include "rdbtool/debug/refusal.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/debug/event_api.h"
 #include "rdbtool/debug/nested_call.h"
 #include "rdbtool/debug/thread_blocks.h"
@@ -114,7 +115,7 @@ void give_up(std::string_view reason, void* context) {
 void give_up_from(const Whereabouts& place, std::string_view reason) {
   if (running.escape == nullptr) {
     // A constructor of the module: there is no region to go back to.
-    fmt::print(stderr, "rdb: {} (outside of any region)\n", reason);
+    print_error("rdb: {} (outside of any region)\n", reason);
     std::fflush(nullptr);
     _exit(kExitFailure);
   }

@@ -2,6 +2,7 @@
 #include "rdbtool/debug/region_runner.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/replay/backtrace.h"
 
 #include <algorithm>
@@ -121,6 +122,7 @@ RegionRunner::RegionRunner(const RunnerOptions& options) : options_(options), ha
   if (target < 0 && !capture) return;
   // The replayed program's own output keeps going to the terminal.
   terminal_ = target >= 0 ? target : fcntl(1, F_DUPFD_CLOEXEC, 100);
+  if (terminal_ < 0) terminal_ = fcntl(1, F_DUPFD_CLOEXEC, 3); // the limit of descriptors is low
   if (capture) {
     captured_ = memfd_create("rdb-output", MFD_CLOEXEC);
     dup2(captured_, 1);
@@ -269,10 +271,10 @@ void RegionRunner::report_stray(const RegionCount& count) {
       guard_.how() == Protect::fatal ? "the replay ends here (--protect=fatal)" : "it was undone";
   std::fflush(stdout);
   fallback_.mute(false);
-  fmt::print(stderr, "rdb: {}: debug code wrote to the program's memory at {:#x}{}{}; {}\n{}", count.place,
-             stray.address, mapping == nullptr || mapping->name.empty() ? "" : " of " + mapping->name,
-             guard_.noted() > 1 ? fmt::format(", and to {} other pages", guard_.noted() - 1) : "", then,
-             replay::describe(backtrace_of(stray.place)));
+  print_error("rdb: {}: debug code wrote to the program's memory at {:#x}{}{}; {}\n{}", count.place,
+              stray.address, mapping == nullptr || mapping->name.empty() ? "" : " of " + mapping->name,
+              guard_.noted() > 1 ? fmt::format(", and to {} other pages", guard_.noted() - 1) : "", then,
+              replay::describe(backtrace_of(stray.place)));
   if (guard_.how() != Protect::fatal) return;
   fallback_.leave();
   std::fflush(nullptr);
@@ -284,9 +286,9 @@ void RegionRunner::give_up_after(RegionCount& count) {
   count.disabled = left.reason;
   std::fflush(stdout);
   fallback_.mute(false); // this must be seen
-  fmt::print(stderr, "rdb: {}: {}; this {} is not run any more\n{}", count.place, left.reason,
-             count.callback != 0 ? "callback" : "region",
-             left.place.registers.rip == 0 ? "" : replay::describe(backtrace_of(left.place)));
+  print_error("rdb: {}: {}; this {} is not run any more\n{}", count.place, left.reason,
+              count.callback != 0 ? "callback" : "region",
+              left.place.registers.rip == 0 ? "" : replay::describe(backtrace_of(left.place)));
   // What debug code was in the middle of may be broken, in this process.
   fallback_.go_back();
 }

@@ -3,6 +3,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/path.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/debug/jumps_out.h"
 #include "rdbtool/debug/plain_code.h"
 #include "rdbtool/engine/dwarf_registers.h"
@@ -102,7 +103,10 @@ std::vector<std::string> Regions::unused() const {
   std::vector<std::string> result;
   for (const Attached& attached : bundles_)
     if (!attached.bundle->loaded() && !attached.bundle->found_by_itself())
-      result.push_back(attached.bundle->path());
+      result.push_back(attached.mismatch.empty()
+                           ? fmt::format("{} was not used: what is replayed does not load {}",
+                                         attached.bundle->path(), attached.bundle->program())
+                           : attached.mismatch);
   return result;
 }
 
@@ -118,9 +122,12 @@ void Regions::mapped(replay::Replayer& replayer, const trace::MapInput& map) {
   try {
     for (Attached& attached : bundles_) {
       Bundle& bundle = *attached.bundle;
-      if (bundle.loaded() || base_name(map.path) != bundle.program()) continue;
-      std::string why = bundle.mismatch(open());
-      if (!why.empty()) user_error("{}", why);
+      if (bundle.loaded()) continue;
+      // Files are copied and renamed: what they hold tells.
+      if (!bundle.fits(open())) {
+        if (base_name(map.path) == bundle.program()) attached.mismatch = bundle.mismatch(open());
+        continue;
+      }
       attach(replayer, attached, map.address.value, open());
       attached.file = map.file;
     }
@@ -490,7 +497,7 @@ void Regions::find_all_thread_locals(replay::Replayer& replayer) {
 
 void Regions::skip(Site& site, uint64_t now, const std::string& why) const {
   if (site.count->skipped++ == 0 && options_.report_skipped)
-    fmt::print(stderr, "rdb: {}: not run at time {}: {}\n", site.count->place, now, why);
+    print_error("rdb: {}: not run at time {}: {}\n", site.count->place, now, why);
 }
 
 void Regions::call(replay::Replayer& replayer, Site& site) {

@@ -35,7 +35,7 @@ public:
   void add(std::unique_ptr<Bundle> bundle);
   // After the last add(): throws UserError if the options select nothing.
   void check_selection() const;
-  // The names of bundles whose program never appeared.
+  // Of bundles that were asked for and whose program never appeared: why each was not used.
   std::vector<std::string> unused() const;
   // The line of the edited file for one of the file without its regions, which the program was built from.
   unsigned edited_line(const std::string& file, unsigned line) const;
@@ -58,6 +58,7 @@ private:
   // A bundle in the replay.
   struct Attached {
     std::unique_ptr<Bundle> bundle;
+    std::string mismatch; // of a file that has the program's name, but is another
     ThreadLocals thread_locals;
     std::vector<size_t> tls_symbols;     // slots that follow the thread
     bool has_thread_locals = false;      // such slots, or arguments

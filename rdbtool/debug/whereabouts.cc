@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -19,10 +21,20 @@ struct Throw {
   Whereabouts place;
   StackRoom room;
 };
-std::array<Throw, 3> g_throws;
+constexpr size_t kThrows = 3;
+
+// Not part of the program's own data: the kernel would not start rdb where a limit (ulimit -d) allows less.
+Throw* throws() {
+  static Throw* const all = [] {
+    void* memory =
+        mmap(nullptr, kThrows * sizeof(Throw), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? nullptr : new (memory) Throw[kThrows];
+  }();
+  return all;
+}
 
 Throw* throw_of_depth(int depth) {
-  return static_cast<size_t>(depth) < g_throws.size() ? &g_throws[static_cast<size_t>(depth)] : nullptr;
+  return static_cast<size_t>(depth) < kThrows && throws() != nullptr ? throws() + depth : nullptr;
 }
 
 } // namespace

@@ -128,7 +128,10 @@ Registers ReplayAgent::registers(ThreadId id) {
   out.rflags = regs.flags();
   out.fs_base = regs.fs_base;
   out.gs_base = regs.gs_base;
-  if (thread != nullptr && thread->at_call) {
+  auto diverted = diverted_.find(id);
+  if (diverted != diverted_.end()) {
+    out.orig_rax = diverted->second;
+  } else if (thread != nullptr && thread->at_call) {
     out.orig_rax = regs.gpr[engine::RAX];
     out.gpr[engine::RAX] = kNoSys;
   }
@@ -141,8 +144,10 @@ Registers ReplayAgent::registers(ThreadId id) {
   return out;
 }
 
-// In a diversion: the thread that is written to is the one that runs.
+// In a diversion: the thread that is written to is the one that runs. The system call that it was in, if any,
+// is none of the function's that gdb calls: from now on rax is what was written, and what the function left.
 void ReplayAgent::set_registers(ThreadId id, const Registers& in) {
+  diverted_[id] = in.orig_rax;
   if (guest::Thread* thread = replayer_.find_thread(id)) replayer_.switch_to(*thread);
   engine::Registers& regs = replayer_.registers();
   std::copy(in.gpr.begin(), in.gpr.end(), std::begin(regs.gpr));

@@ -77,6 +77,7 @@ private:
   std::optional<ThreadCall> returned_;  // the one whose result has just been applied
   std::optional<ThreadCall> returning_; // one of which a part has
   std::map<ThreadId, std::array<std::byte, 128>> last_siginfo_;
+  std::map<ThreadId, uint64_t> diverted_; // orig_rax of the threads whose registers were written
 
   std::shared_ptr<void> observers_;
   int debug_output_ = -1; // a file in memory with what debug code has printed since the last look

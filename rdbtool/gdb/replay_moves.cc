@@ -68,7 +68,7 @@ Stop ReplayTarget::run_forward(const RunRequest& request) {
     if (request.output && !reply.output.empty()) request.output(reply.output);
     if (reply.kind == Advanced::Kind::stop) return *reply.stop;
     if (reply.kind == Advanced::Kind::end)
-      return here_as(StopKind::history_end, "rdb: the recording ends here: " + describe(ending()));
+      return here_as(StopKind::history_end, "rdb: the recording ends here: " + end_text());
     if (request.interrupt && request.interrupt->requested()) return here_as(StopKind::interrupted);
     snapshots_.add_if_due(here_, worker_);
   }

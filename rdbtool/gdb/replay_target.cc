@@ -5,6 +5,8 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/gdb/recorded_files.h"
 #include "rdbtool/gdb/replay_agent.h"
+#include "rdbtool/guest/self.h"
+#include "rdbtool/trace/damage.h"
 #include "rdbtool/trace/programs.h"
 
 #include <algorithm>
@@ -21,6 +23,8 @@ namespace rdb::gdb {
 ReplayTarget::ReplayTarget(const ReplayTargetOptions& options)
     : trace_(options.trace), process_(trace::program_named(trace_, options.process)),
       snapshots_(options.snapshots) {
+  guest::require_proc();
+  check_replayable();
   trace::check_cpu(trace_.metadata().cpu, trace::CpuInfo::of_this_machine(), trace_.path());
   for (const trace::MappedFile& file : trace_.metadata().files)
     files_[file.path] = file.content;
@@ -33,6 +37,14 @@ ReplayTarget::ReplayTarget(const ReplayTargetOptions& options)
   snapshots_.set_first(first_, worker_.fork_copy());
   stack_ = GuestAddr(registers(thread_).gpr[4]);
   auxv_ = read_auxv();
+}
+
+// What goes wrong in the replay process is told as a bug: what the user can be told is told here.
+void ReplayTarget::check_replayable() const {
+  trace::InputReader inputs = trace_.inputs(process_);
+  if (inputs.peek() == nullptr)
+    user_error("{}: the recording ends at time 0: {}", trace_.path(), inputs.end().describe());
+  trace::check_files(trace_, process_);
 }
 
 // At the first position it lies on the stack, behind argc, argv and the environment.
@@ -93,6 +105,11 @@ Ending ReplayTarget::ending() {
   auto exit = trace::exit_of(trace_, process_);
   if (!exit) return {};
   return {exit->by_signal ? Ending::Kind::signalled : Ending::Kind::exited, exit->status};
+}
+
+std::string ReplayTarget::end_text() {
+  std::string damage = ending().kind == Ending::Kind::cut ? trace::find_damage(trace_, process_) : "";
+  return damage.empty() ? describe(ending()) : damage;
 }
 
 void ReplayTarget::take(const Advanced& reply) {

@@ -63,6 +63,8 @@ private:
   void start_first_process(const AddObservers& observers);
   Bytes read_auxv();
   ReplayProcess& shown() { return diversion_ ? diversion_ : worker_; }
+  void check_replayable() const;
+  std::string end_text(); // why there is no more
   void take(const Advanced& reply);
   const std::vector<ThreadId>& thread_ids();
   Stop run_forward(const RunRequest& request);

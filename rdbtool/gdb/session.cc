@@ -96,12 +96,19 @@ std::string Session::answer(const request::Attached&) {
 std::string Session::answer(const request::ContinueSupported&) {
   return "vCont;c;C;s;S;r";
 }
-// Where a thread's variables are is known to the C library; for debuggers it has a table of its layouts.
+// Where a thread's variables are is known to the C library; for debuggers it has a table of its layouts. And
+// gdb calls malloc for what it wants to keep in the program's memory. Libraries come later than the first
+// offer, so gdb is asked at each one.
 std::string Session::answer(const request::SymbolLookup& request) {
   static constexpr std::string_view kModuleNumber = "_thread_db_link_map_l_tls_modid";
-  if (request.name == kModuleNumber && request.value) module_number_place_ = request.value;
-  if (!request.name.empty() || module_number_place_) return kOk;
-  return "qSymbol:" + to_hex(kModuleNumber);
+  static constexpr std::string_view kMalloc = "malloc";
+  if (request.name.empty()) return "qSymbol:" + to_hex(kModuleNumber);
+  if (request.name == kModuleNumber) {
+    if (request.value) module_number_place_ = request.value;
+    return "qSymbol:" + to_hex(kMalloc);
+  }
+  if (request.name == kMalloc && request.value) malloc_ = request.value;
+  return kOk;
 }
 
 // The thread pointer leads to a table of blocks, one for each module that has variables of threads.

@@ -102,6 +102,7 @@ private:
   std::string write_registers(ThreadId thread, const Registers& changed);
   bool belongs_to_call(ThreadId thread, const Registers& changed);
   bool in_call(ThreadId thread);
+  Stop run_call(ThreadId thread, const RunRequest& request);
   void leave_diversion();
 
   std::string transfer_text(const request::Transfer& request, const std::string& whole);
@@ -137,6 +138,12 @@ private:
   Diversion diversion_ = Diversion::none;
   int siginfo_reads_ = 0;                  // that have not been answered by a write
   std::map<ThreadId, Registers> recorded_; // of all threads, from before the diversion
+  std::optional<GuestAddr> malloc_;        // the function that gdb calls for memory
+  struct Allocation {
+    GuestAddr begin;
+    uint64_t size = 0;
+  };
+  Allocation allocation_; // what it returned last in the diversion
 };
 
 } // namespace rdb::gdb

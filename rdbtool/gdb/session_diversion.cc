@@ -5,6 +5,10 @@
 // siginfo back, write all registers back. What the called function left in memory must stay readable after
 // that (strings it returned, memory it allocated for the next call's arguments), so the copy lives on until
 // gdb resumes outside a call.
+//
+// For a string or an array that must have an address, as in `print (char*)"abc"`, gdb calls malloc and fills
+// the memory when that call is over. What malloc has just returned belongs to nobody else, so this write
+// is let through, too.
 #include "rdbtool/gdb/register_file.h"
 #include "rdbtool/gdb/session.h"
 
@@ -13,7 +17,7 @@
 namespace rdb::gdb {
 
 namespace {
-constexpr size_t kRsp = 4; // in the order of the encoding
+constexpr size_t kRax = 0, kRsp = 4, kRdi = 7; // in the order of the encoding
 }
 
 void Session::siginfo_read() {
@@ -35,7 +39,9 @@ void Session::allow_writes() {
 
 std::string Session::write_memory(GuestAddr address, std::span<const std::byte> data) {
   // Between calls the copy is only there to be looked at.
-  if (diversion_ == Diversion::none || siginfo_reads_ == 0) {
+  uint64_t offset = address.value - allocation_.begin.value;
+  bool allocated = offset < allocation_.size && data.size() <= allocation_.size - offset;
+  if (diversion_ == Diversion::none || (siginfo_reads_ == 0 && !allocated)) {
     say_(fmt::format("rdb: a recorded run cannot be changed: {} bytes at {:#x} not written", data.size(),
                      address.value));
     return "E0e";
@@ -75,10 +81,25 @@ bool Session::in_call(ThreadId thread) {
   return now.rip != before.rip || now.gpr[kRsp] != before.gpr[kRsp];
 }
 
+// Runs on in a function that gdb has called. Notes what malloc returns if it is that.
+Stop Session::run_call(ThreadId thread, const RunRequest& request) {
+  Registers before = target_.registers(thread);
+  GuestAddr back;
+  target_.read_memory(GuestAddr(before.gpr[kRsp]), std::as_writable_bytes(std::span(&back, 1)));
+  Stop stop = target_.run_diversion(thread, request);
+  allocation_ = {};
+  if (!malloc_ || before.rip != malloc_->value || stop.kind != StopKind::breakpoint) return stop;
+  Registers after = target_.registers(thread);
+  bool returned = after.rip == back.value && after.gpr[kRsp] == before.gpr[kRsp] + sizeof back;
+  if (returned && after.gpr[kRax] != 0) allocation_ = {GuestAddr(after.gpr[kRax]), before.gpr[kRdi]};
+  return stop;
+}
+
 void Session::leave_diversion() {
   if (diversion_ == Diversion::active) target_.end_diversion();
   diversion_ = Diversion::none;
   siginfo_reads_ = 0;
+  allocation_ = {};
   recorded_.clear();
 }
 

@@ -95,7 +95,7 @@ Stop Session::resume(const request::Resume& request) {
     run.range_end = action->range_end;
   }
   if (in_call(thread)) {
-    if (request.direction == Direction::forward) return target_.run_diversion(thread, run);
+    if (request.direction == Direction::forward) return run_call(thread, run);
     // There is no history in a copy.
     return {
         StopKind::history_start, thread, 0, {}, "rdb: a function called from gdb cannot be run backwards"};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <elf.h>
 #include <fcntl.h>
@@ -58,13 +59,36 @@ void map_segment(AddressSpace& space, const File& file, const Elf64_Phdr& segmen
     zero_from = page_down(begin);
   }
   if (memory_end > file_end && segment.p_filesz > 0 && protection & PROT_WRITE) {
-    // The rest of the last file page belongs to bss.
-    std::memset(reinterpret_cast<void*>(file_end), 0, std::min(zero_from, page_up(memory_end)) - file_end);
+    // The rest of the last file page belongs to bss. There is no page where the file was cut off: then the
+    // kernel has let go of the old program, and can only kill the new one.
+    std::vector<uint8_t> zeroes(std::min(zero_from, page_up(memory_end)) - file_end);
+    if (space.write(GuestAddr(file_end), zeroes.data(), zeroes.size()) != zeroes.size())
+      throw KilledAtStart(fmt::format("{}: the file is cut off", path));
   }
   if (memory_end > zero_from)
     check(space.mmap(zero_from, memory_end - zero_from, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
                      -1, 0),
           path, "its zero-initialised part");
+}
+
+// As the kernel sees it before it lets go of the old program; what is no program for this machine for other
+// reasons is left to load_image().
+int check_headers(const File& file) {
+  Elf64_Ehdr header;
+  if (!file.read_at(0, header.e_ident, SELFMAG) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+    return -ENOEXEC;
+  if (!file.read_at(0, &header, sizeof header)) return -ENOEXEC;
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64 ||
+      header.e_phentsize != sizeof(Elf64_Phdr))
+    return 0;
+  std::vector<Elf64_Phdr> segments(header.e_phnum);
+  if (!file.read_at(header.e_phoff, segments.data(), segments.size() * sizeof(Elf64_Phdr))) return -ENOEXEC;
+  for (const Elf64_Phdr& segment : segments) {
+    if (segment.p_type != PT_INTERP || segment.p_filesz > PATH_MAX) continue;
+    std::string name(segment.p_filesz, '\0');
+    if (!file.read_at(segment.p_offset, name.data(), name.size())) return -EIO;
+  }
+  return 0;
 }
 
 } // namespace
@@ -140,8 +164,7 @@ int resolve_program(const std::string& path, const std::vector<std::string>& arg
     char line[256] = {};
     ssize_t n = pread(file.fd(), line, sizeof line - 1, 0);
     if (n < 2) return -ENOEXEC;
-    if (line[0] != '#' || line[1] != '!')
-      return n >= 4 && std::memcmp(line, ELFMAG, SELFMAG) == 0 ? 0 : -ENOEXEC;
+    if (line[0] != '#' || line[1] != '!') return check_headers(file);
     // "#!interpreter [one argument]", as fs/binfmt_script.c reads it.
     std::string text(line + 2, std::strcspn(line + 2, "\n"));
     size_t begin = text.find_first_not_of(" \t");

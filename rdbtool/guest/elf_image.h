@@ -4,6 +4,7 @@
 
 #include "rdbtool/guest/address_space.h"
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,12 @@ struct Image {
   bool position_independent = false;
 };
 
-// Maps the file. Throws UserError when it is not a program that this machine can run.
+// The kernel would have killed the program with SIGSEGV before its first instruction.
+struct KilledAtStart : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Maps the file. Throws UserError when it is not a program that this machine can run, or KilledAtStart.
 Image load_image(AddressSpace& space, const std::string& path);
 
 // What to execute for a path: a script's interpreter line is followed as the kernel does.

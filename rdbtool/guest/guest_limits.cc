@@ -3,6 +3,7 @@
 
 #include "rdbtool/guest/address_space.h"
 #include "rdbtool/guest/machine.h"
+#include "rdbtool/guest/own_limits.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -30,13 +31,9 @@ bool may_raise_limits() {
 
 GuestLimits::GuestLimits() {
   for (int resource : kKept) {
-    rlimit& limit = limits_[static_cast<size_t>(resource)];
-    getrlimit(static_cast<__rlimit_resource>(resource), &limit);
-    if (resource == RLIMIT_STACK) continue; // what the host's own stack has is enough
-    any_ |= limit.rlim_cur != RLIM_INFINITY;
-    rlimit lifted{limit.rlim_max, limit.rlim_max};
-    if (limit.rlim_cur != limit.rlim_max) setrlimit(static_cast<__rlimit_resource>(resource), &lifted);
+    limits_[static_cast<size_t>(resource)] = limit_at_start(resource);
   }
+  note_limits();
 }
 
 bool GuestLimits::keeps(int resource) {

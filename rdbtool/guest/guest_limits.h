@@ -15,7 +15,7 @@ struct SystemCall;
 
 class GuestLimits {
 public:
-  // As this process has them now. The host lifts its own where it may.
+  // As this process was started with them.
   GuestLimits();
 
   static constexpr int kKept[] = {RLIMIT_DATA, RLIMIT_STACK, RLIMIT_AS};

@@ -16,13 +16,16 @@ namespace {
 constexpr int kHighest = 4096;
 constexpr int kSlots = 64;
 
-uint64_t g_used = 0; // of the numbers from first_slot() on
+uint64_t g_used = 0;     // of the numbers from first_slot() on
+unsigned g_occupied = 0; // standard streams: a bit each
 
 int first_slot() {
   static const int first = [] {
     rlimit files{};
     getrlimit(RLIMIT_NOFILE, &files);
-    return static_cast<int>(std::clamp<rlim_t>(files.rlim_max, 2 * kSlots, kHighest)) - kSlots;
+    // Where there are few, the program gets half of them.
+    int most = static_cast<int>(std::min<rlim_t>(files.rlim_max, kHighest));
+    return most - std::min(kSlots, most / 2);
   }();
   return first;
 }
@@ -65,6 +68,24 @@ int adopt_own_descriptor(int fd) {
 int own_error_stream() {
   static const int stream = move_out_of_reach(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
   return stream;
+}
+
+void occupy_closed_streams() {
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    // The lowest free number is taken: this one.
+    int opened = open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    if (opened == fd)
+      g_occupied |= 1u << fd;
+    else if (opened >= 0)
+      close(opened);
+  }
+}
+
+void release_occupied_streams() {
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (g_occupied >> fd & 1) close(fd);
+  g_occupied = 0;
 }
 
 void close_own_descriptor(int fd) {

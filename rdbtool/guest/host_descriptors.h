@@ -20,6 +20,12 @@ void close_own_descriptor(int fd);
 // the first call.
 int own_error_stream();
 
+// Where rdb was started without standard streams, what it opens would get their numbers, and its messages
+// would end in its own files. These descriptors stand in for them meanwhile: nothing can be read from or
+// written to them. The guest must find them closed again.
+void occupy_closed_streams();
+void release_occupied_streams();
+
 // Descriptors below this are never the host's.
 inline constexpr uint64_t kNeverOwn = 64;
 bool is_own_descriptor(int fd);

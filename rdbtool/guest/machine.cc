@@ -5,6 +5,7 @@
 #include "rdbtool/engine/operand.h"
 #include "rdbtool/engine/path.h"
 #include "rdbtool/guest/host_signals.h"
+#include "rdbtool/guest/self.h"
 
 #include <algorithm>
 #include <asm/prctl.h>
@@ -51,6 +52,7 @@ bool ends_by_default(int signal) {
 
 Machine::Machine(const MachineOptions& options)
     : options_(options), space_(make_layout(options.seed, options.randomise)) {
+  require_proc();
   engine::TranslatorOptions engine_options;
   engine_options.cache_place = space_.layout().cache;
   engine_options.cache_size = kCacheSize;

@@ -2,7 +2,7 @@
 // The threads of a live process. Each runs the same loop in an OS thread of its own, while it has the baton;
 // it gives the baton away when its turn is over, and around every call that may block.
 #include "rdbtool/base/error.h"
-#include "rdbtool/base/visible_text.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/guest/kernel_mask.h"
 #include "rdbtool/guest/process.h"
 #include "rdbtool/guest/raw_syscall.h"
@@ -216,7 +216,7 @@ void Process::end_orphan() {
     try {
       std::rethrow_exception(failure_);
     } catch (const std::exception& error) {
-      fmt::print(stderr, "rdb: {}\n", visible_lines(failure_text(error)));
+      print_error("rdb: {}\n", failure_text(error));
     }
   } else if (ending_.kind == Ending::Kind::signalled) {
     rlimit no_core{0, 0};

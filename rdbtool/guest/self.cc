@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/guest/self.h"
 
+#include "rdbtool/base/error.h"
+
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <unistd.h>
 
 namespace rdb::guest {
 namespace {
@@ -31,7 +34,13 @@ Self self_of(const std::string& executable, std::span<const std::string> command
   return {command[kWords - 1], {command.begin(), command.begin() + kWords}};
 }
 
+void require_proc() {
+  if (access("/proc/self/maps", R_OK) != 0)
+    user_error("/proc is not mounted here, and rdb needs it (mount -t proc proc /proc)");
+}
+
 const Self& self() {
+  require_proc();
   static const Self self = self_of(std::filesystem::read_symlink("/proc/self/exe").string(), own_command());
   return self;
 }

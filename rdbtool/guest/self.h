@@ -16,6 +16,10 @@ struct Self {
 
 const Self& self();
 
+// Throws UserError if /proc is not there, which rdb needs to start itself again and to look at its own memory
+// and descriptors.
+void require_proc();
+
 // What self() finds: `executable` is what /proc/self/exe points to, `command` the words this process was
 // started with.
 Self self_of(const std::string& executable, std::span<const std::string> command);

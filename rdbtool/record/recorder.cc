@@ -102,6 +102,8 @@ void Recorder::started(guest::Process& process) {
       [this, &process](GuestAddr address, bool write) { return shared_.take(process, address, write); });
   log_start(process, options_.origin, options_.origin_time);
   log_initial_memory(process);
+  // From here on the trace has a place for the process: whoever is killed, what it does can be found there.
+  check(log_.drain());
 }
 
 void Recorder::log_start(guest::Process& process, trace::ProcessOrigin origin, Time origin_time) {
@@ -136,10 +138,12 @@ void Recorder::log_initial_memory(guest::Process& process) {
     log_mapping(process, mapping, fd);
     if (fd >= 0) close(fd);
     trace::MemoryWrite write;
+    uint8_t last_page[kPage];
     if (file && mapping.protection & PROT_WRITE) {
-      // The loader has cleared the end of the last page of data.
+      // The loader has cleared the end of the last page of data. There is none where the file was cut off.
       write.address = GuestAddr(mapping.end - kPage);
       write.size = kPage;
+      if (process.space().read(write.address, last_page, kPage) != kPage) continue;
     } else if (sp >= mapping.begin && sp < mapping.end) {
       write.address = GuestAddr(sp);
       write.size = mapping.end - sp;
@@ -506,6 +510,7 @@ void Recorder::after_fork(guest::Process& process, int64_t result) {
   bool any = shared_files_.any();
   shared_files_.forget();
   if (any) shared_files_.tell(process.space(), shared_, log_);
+  check(log_.drain());
 }
 
 void Recorder::before_exec(guest::Process& process, const guest::SystemCall& call,

@@ -3,8 +3,10 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/visible_text.h"
+#include "rdbtool/guest/elf_image.h"
 #include "rdbtool/guest/ending.h"
 #include "rdbtool/guest/host_descriptors.h"
+#include "rdbtool/guest/self.h"
 #include "rdbtool/record/recorder.h"
 #include "rdbtool/record/sent_signals.h"
 #include "rdbtool/trace/log_consumer.h"
@@ -63,7 +65,15 @@ trace::ProducerEnds hide_own_descriptors(trace::ProducerEnds ends, const std::se
   ends.control_fd = guest::move_out_of_reach(ends.control_fd);
   for (int fd : open_descriptors())
     if (!inherited.contains(fd) && !guest::is_own_descriptor(fd)) close(fd);
+  guest::own_error_stream(); // while it is there
+  guest::release_occupied_streams();
   return ends;
+}
+
+// What is number 2 by now may be a file of the guest's.
+void say(const std::string& text) {
+  std::string line = fmt::format("rdb: {}\n", visible_lines(text));
+  [[maybe_unused]] ssize_t ignored = write(guest::own_error_stream(), line.data(), line.size());
 }
 
 // Ends as the guest ends.
@@ -76,8 +86,11 @@ trace::ProducerEnds hide_own_descriptors(trace::ProducerEnds ends, const std::se
     Recorder recorder(log, recording);
     guest::Process process(options, recorder);
     guest::end_as(process.run());
+  } catch (const guest::KilledAtStart& death) {
+    say(fmt::format("{}: it is killed before its first instruction", death.what()));
+    guest::end_as({guest::Ending::Kind::signalled, SIGSEGV});
   } catch (const std::exception& error) {
-    fmt::print(stderr, "rdb: {}\n", visible_lines(failure_text(error)));
+    say(failure_text(error));
     if (dynamic_cast<const UserError*>(&error) != nullptr) status = kExitUsage;
   }
   std::fflush(nullptr);
@@ -86,6 +99,7 @@ trace::ProducerEnds hide_own_descriptors(trace::ProducerEnds ends, const std::se
 
 // Nothing is recorded of what cannot be run.
 void check_program(const guest::ProcessOptions& options) {
+  guest::require_proc();
   guest::Program program;
   int error = guest::resolve_program(options.path, options.argv, program);
   if (error == -ENOEXEC)
@@ -216,11 +230,13 @@ trace::TraceEnd end_of(const SessionResult& result, const trace::LogConsumer& co
   end.unix_ns = unix_ns();
   end.status = result.ending.value;
   end.reason = result.reason;
+  bool killed = !consumer.exit() && result.ending.kind == guest::Ending::Kind::signalled &&
+                result.ending.value == SIGKILL;
   if (consumer.stopped() == trace::StopReason::kDiskFull)
     end.kind = trace::EndKind::kDiskFull;
   else if (consumer.stopped() == trace::StopReason::kRequested)
     end.kind = trace::EndKind::kStopped;
-  else if (!result.complete)
+  else if (!result.complete && !killed)
     end.kind = trace::EndKind::kFailed;
   else
     end.kind = result.ending.kind == guest::Ending::Kind::signalled ? trace::EndKind::kSignalled
@@ -299,7 +315,7 @@ SessionResult record(const SessionOptions& options) {
     result.complete = false;
     result.reason =
         WIFSIGNALED(status)
-            ? fmt::format("the recorded process was killed by signal {}", WTERMSIG(status))
+            ? fmt::format("the program was killed by {}", guest::describe(guest::ending_of(status)))
             : "rdb could not go on" + (consumer.gave_up().empty() ? "" : ": " + consumer.gave_up());
   }
   result.told_to_end = watcher.told_to_end();

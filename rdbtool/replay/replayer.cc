@@ -135,6 +135,8 @@ Replayer::Stretch Replayer::advance(Time to) {
     held_ = step;
     if (!descent_.empty() && forks_before(step)) {
       Time fork_time = descent_.back().parent_time;
+      // The log of the one that forked was cut off before: what came until then is not known.
+      if (step == nullptr && now() < fork_time && run_.end().kind != trace::LogEnd::Kind::kClosed) break;
       if (step != nullptr && now() < fork_time && turn_to(step->thread)) return {Event::turn, nullptr};
       Event event = play_to({thread_, std::min(fork_time, to), nullptr});
       if (event != Event::reached || fork_time > to) return {event, nullptr};

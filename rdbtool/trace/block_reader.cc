@@ -3,12 +3,17 @@
 
 #include "rdbtool/base/error.h"
 
+#include <algorithm>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <system_error>
 #include <zstd.h>
 
 namespace rdb::trace {
 
-BlockReader::BlockReader(std::string path, LogKind kind, std::string_view trace_id) : path_(std::move(path)) {
+BlockReader::BlockReader(std::string path, LogKind kind, std::string_view trace_id,
+                         std::shared_ptr<const LogTail> tail)
+    : path_(std::move(path)), tail_(std::move(tail)) {
   try {
     fd_ = open_part(path_);
   } catch (const std::system_error& error) {
@@ -39,6 +44,15 @@ BlockReader::~BlockReader() {
   if (context_ != nullptr) ZSTD_freeDCtx(context_);
 }
 
+// No block lies on both sides of the tail's beginning.
+size_t BlockReader::read(void* data, size_t size, uint64_t offset) const {
+  if (tail_ == nullptr || offset < tail_->begin) return pread_some(fd_.get(), data, size, offset, path_);
+  uint64_t at = std::min<uint64_t>(offset - tail_->begin, tail_->bytes.size());
+  size = std::min<size_t>(size, tail_->bytes.size() - at);
+  if (size != 0) std::memcpy(data, &tail_->bytes[at], size);
+  return size;
+}
+
 LogEnd BlockReader::cut(uint64_t offset, std::string reason) const {
   return {LogEnd::Kind::kCut, LogClose::kFinished, end_.time, path_, offset, std::move(reason)};
 }
@@ -54,7 +68,7 @@ void BlockReader::end_damaged(std::string reason) {
 
 // Reads and checks the header at `expect.offset`. When the log ends there, `end` says how.
 BlockReader::Found BlockReader::read_header(const Expectation& expect, BlockHeader& header, LogEnd& end) {
-  size_t size = pread_some(fd_.get(), &header, sizeof header, expect.offset, path_);
+  size_t size = read(&header, sizeof header, expect.offset);
   if (size < sizeof header) {
     end = cut(expect.offset,
               size == 0 ? "the recording was interrupted here" : "the file ends inside a block header");
@@ -96,7 +110,7 @@ BlockReader::Found BlockReader::read_header(const Expectation& expect, BlockHead
 bool BlockReader::read_stored(uint64_t offset, const BlockHeader& header, std::vector<uint8_t>& stored,
                               LogEnd& end) {
   stored.resize(header.stored_size);
-  size_t size = pread_some(fd_.get(), stored.data(), stored.size(), offset + sizeof header, path_);
+  size_t size = read(stored.data(), stored.size(), offset + sizeof header);
   if (size < stored.size()) {
     end = cut(offset, "the file ends inside a block");
     return false;

@@ -8,6 +8,7 @@
 #include "rdbtool/trace/file_io.h"
 #include "rdbtool/trace/log_end.h"
 
+#include <memory>
 #include <vector>
 
 struct ZSTD_DCtx_s;
@@ -23,10 +24,17 @@ struct BlockRef {
   uint32_t record_count = 0;
 };
 
+// Blocks that are not in the file: from `begin` on, these are in the place of what it holds.
+struct LogTail {
+  uint64_t begin = 0;
+  std::vector<uint8_t> bytes;
+};
+
 class BlockReader {
 public:
   // Throws UserError only if the file cannot be opened; anything wrong inside is an end().
-  BlockReader(std::string path, LogKind kind, std::string_view trace_id);
+  // `tail` may be null.
+  BlockReader(std::string path, LogKind kind, std::string_view trace_id, std::shared_ptr<const LogTail> tail);
   ~BlockReader();
   BlockReader(const BlockReader&) = delete;
   BlockReader& operator=(const BlockReader&) = delete;
@@ -65,11 +73,13 @@ private:
   Found read_header(const Expectation& expect, BlockHeader& header, LogEnd& end);
   bool read_stored(uint64_t offset, const BlockHeader& header, std::vector<uint8_t>& stored, LogEnd& end);
   static Expectation after(const Expectation& expect, const BlockHeader& header);
+  size_t read(void* data, size_t size, uint64_t offset) const;
   LogEnd cut(uint64_t offset, std::string reason) const;
   LogEnd damaged(uint64_t offset, std::string reason) const;
 
   std::string path_;
   OwnedFd fd_;
+  std::shared_ptr<const LogTail> tail_;
   uint64_t seed_ = 0;
   bool is_log_ = false; // the file header is sound
   bool ended_ = false;

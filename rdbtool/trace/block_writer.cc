@@ -75,6 +75,11 @@ BlockWriter::BlockWriter(std::string path, LogKind kind, std::string_view trace_
   size_ = sizeof header;
 }
 
+BlockWriter::BlockWriter(std::string path, LogKind kind, std::string_view trace_id, Compressor& compressor,
+                         const LogFileState& end)
+    : path_(std::move(path)), compressor_(compressor), seed_(make_log_file_header(kind, trace_id).hash),
+      size_(end.size), sequence_(end.sequence), records_(end.records), to_memory_(true) {}
+
 void BlockWriter::write(BlockHeader header, std::span<const uint8_t> records,
                         std::span<const uint8_t> hashes) {
   RDB_CHECK(records.size() <= kMaxBlock && hashes.size() <= kMaxBlock);
@@ -95,11 +100,23 @@ void BlockWriter::write(BlockHeader header, std::span<const uint8_t> records,
   header.payload_hash = hash.digest();
   header.header_hash = hash_of(header, seed_);
 
+  std::span<const uint8_t> head(reinterpret_cast<const uint8_t*>(&header), sizeof header);
+  if (to_memory_) {
+    for (std::span<const uint8_t> part : {head, stored, hashes})
+      memory_.insert(memory_.end(), part.begin(), part.end());
+  } else {
+    append({head, stored, hashes});
+  }
+  size_ += sizeof header + header.stored_size;
+  ++sequence_;
+  records_ += header.record_count;
+}
+
+void BlockWriter::append(std::initializer_list<std::span<const uint8_t>> parts) {
   OwnedFd fd = open_file(path_, O_WRONLY);
   try {
     uint64_t at = size_;
-    for (std::span<const uint8_t> part :
-         {std::span(reinterpret_cast<const uint8_t*>(&header), sizeof header), stored, hashes}) {
+    for (std::span<const uint8_t> part : parts) {
       pwrite_all(fd.get(), part.data(), part.size(), at, path_);
       at += part.size();
     }
@@ -108,9 +125,6 @@ void BlockWriter::write(BlockHeader header, std::span<const uint8_t> records,
     [[maybe_unused]] int ignored = ftruncate(fd.get(), static_cast<off_t>(size_));
     throw;
   }
-  size_ += sizeof header + header.stored_size;
-  ++sequence_;
-  records_ += header.record_count;
 }
 
 } // namespace rdb::trace

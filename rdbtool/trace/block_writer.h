@@ -5,7 +5,9 @@
 #pragma once
 
 #include "rdbtool/trace/block_format.h"
+#include "rdbtool/trace/ring.h"
 
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,15 +55,23 @@ public:
   // Makes the file and writes its header. Throws std::system_error.
   BlockWriter(std::string path, LogKind kind, std::string_view trace_id, Compressor& compressor);
 
+  // Goes on where a file ends, and keeps what comes after that in memory, for take_memory().
+  BlockWriter(std::string path, LogKind kind, std::string_view trace_id, Compressor& compressor,
+              const LogFileState& end);
+
   // Fills in sizes, hashes, sequence and first_record of `header`, compresses `records` and writes all of it.
   // Throws std::system_error; the file then ends with the block before.
   void write(BlockHeader header, std::span<const uint8_t> records, std::span<const uint8_t> hashes);
 
   uint64_t size() const { return size_; } // of the file
+  LogFileState state() const { return {size_, sequence_, records_}; }
+  std::vector<uint8_t> take_memory() { return std::move(memory_); }
   uint64_t records() const { return records_; }
   const std::string& path() const { return path_; }
 
 private:
+  void append(std::initializer_list<std::span<const uint8_t>> parts);
+
   std::string path_;
   Compressor& compressor_;
   MethodChoice method_;
@@ -69,6 +79,8 @@ private:
   uint64_t size_ = 0;
   uint64_t sequence_ = 0;
   uint64_t records_ = 0;
+  bool to_memory_ = false;
+  std::vector<uint8_t> memory_;
 };
 
 } // namespace rdb::trace

@@ -5,6 +5,7 @@
 #include "rdbtool/trace/control_socket.h"
 #include "rdbtool/trace/frame_decoder.h"
 #include "rdbtool/trace/ring.h"
+#include "rdbtool/trace/ring_file.h"
 #include "rdbtool/trace/ring_mapping.h"
 #include "rdbtool/trace/writer.h"
 
@@ -24,7 +25,9 @@ namespace {
 
 // Room is given back to a producer in steps of this size, not only when its whole ring is done.
 constexpr size_t kBatch = 64 << 10;
-// Blocks are written at least this often, so that the death of the recorder costs no more.
+// Blocks are written when this part of a ring holds what is in none yet: a producer has room meanwhile.
+constexpr size_t kSettledParts = 2;
+// And at least this often, for readers of a recording that goes on, and for rings that are no files.
 constexpr uint64_t kFlushPeriodMs = 500;
 constexpr int kShortestWaitMs = 20;
 constexpr int kLongestWaitMs = 500;
@@ -51,10 +54,12 @@ bool is_write_failure(const std::error_code& code) {
 }
 
 // A process in a namespace of its own has another number there, which is somebody else's here.
-bool has_ring(int32_t pid) {
+// `folder`: in the trace, of the process that is meant.
+bool has_ring(int32_t pid, const std::string& folder) {
+  std::string file = fmt::format("/{}/{}", folder, kRingFile);
   std::ifstream maps(fmt::format("/proc/{}/maps", pid));
   for (std::string line; std::getline(maps, line);)
-    if (line.find("/memfd:rdb-log") != std::string::npos) return true;
+    if (line.ends_with(file) || line.find(kMemoryRing) != std::string::npos) return true;
   return false;
 }
 
@@ -73,7 +78,7 @@ struct LogConsumer::Producer {
   bool gave_up = false; // rdb could not record it any further
   bool ignored = false; // what comes is thrown away: the log could not be continued
 
-  explicit Producer(size_t capacity) : ring(capacity) {}
+  Producer(size_t capacity, std::string path) : ring(capacity, std::move(path)) {}
 };
 
 // A process whose death was not noticed yet has nothing mapped any more.
@@ -88,6 +93,7 @@ struct LogConsumer::State {
   OwnedFd epoll;
   std::list<Producer> producers;
   size_t ring_bytes = 0;
+  uint64_t ring_count = 0; // ever made
   StopReason stopped = StopReason::kNone;
   std::string failure;
   int wait_ms = kShortestWaitMs;
@@ -102,6 +108,7 @@ struct LogConsumer::State {
 
   ProducerEnds add(const std::string& parent);
   bool drain(Producer& producer);
+  void settle(Producer& producer);
   void consume(Producer& producer);
   void fail(Producer& producer, LogClose how, StopReason reason);
   void write_failed(const std::string& what);
@@ -126,7 +133,8 @@ ProducerEnds LogConsumer::State::add(const std::string& parent) {
   // Half for the rings, a sixteenth for blocks being filled.
   if (ring_bytes + capacity > memory / 2)
     limit("more than {} processes recorded at the same time", producers.size());
-  Producer& producer = producers.emplace_back(capacity);
+  Producer& producer =
+      producers.emplace_back(capacity, fmt::format("{}/ring-{}", trace.path(), ++ring_count));
   try {
     auto [here, there] = control_pair();
     producer.control = std::move(here);
@@ -142,6 +150,7 @@ ProducerEnds LogConsumer::State::add(const std::string& parent) {
     had_first = true;
     return {producer.ring.release_fd(), there.release()};
   } catch (...) {
+    producer.ring.remove_file();
     producers.pop_back();
     throw;
   }
@@ -169,8 +178,24 @@ bool LogConsumer::State::drain(Producer& producer) {
     }
     if (producer.ignored) done = available.size();
     producer.ring.take(done);
+    if (producer.ignored)
+      producer.ring.discard();
+    else if (producer.ring.held() >= producer.ring.capacity() / kSettledParts)
+      settle(producer);
     if (done >= budget) return any;
     budget -= done;
+  }
+}
+
+// Has the log files hold what was taken from the ring, whose room can then be used again.
+void LogConsumer::State::settle(Producer& producer) {
+  producer.last_flush = now_ms();
+  if (producer.writer == nullptr || producer.ignored || producer.ring.held() == 0) return;
+  try {
+    producer.writer->flush();
+    producer.ring.settle(producer.writer->settled());
+  } catch (const std::system_error& error) {
+    write_failed(error.what());
   }
 }
 
@@ -185,6 +210,7 @@ void LogConsumer::State::consume(Producer& producer) {
         if (frame.input.kind() != InputKind::kStart) bug("an input before the start");
         const auto& start = frame.input.as<StartInput>();
         producer.writer = trace.add_process(start, producer.parent);
+        producer.ring.move_to(fmt::format("{}/{}/{}", trace.path(), producer.writer->name(), kRingFile));
         producer.pid = start.pid;
         pids.insert(start.pid);
         producer.last_flush = now_ms();
@@ -232,6 +258,9 @@ void LogConsumer::State::stop(StopReason reason) {
 
 void LogConsumer::State::close(Producer& producer, LogClose otherwise) {
   if (producer.writer == nullptr || stopped == StopReason::kDiskFull) return;
+  // The recorder has killed it, or told it to end.
+  if (stopped == StopReason::kRequested && otherwise == LogClose::kProducerDied)
+    otherwise = LogClose::kStopped;
   try {
     producer.writer->close(producer.exited    ? LogClose::kFinished
                            : producer.gave_up ? LogClose::kGaveUp
@@ -288,11 +317,7 @@ ControlReply LogConsumer::State::handle(Producer& producer, ControlRequest& requ
     break;
   case ControlKind::kDrain:
     drain(producer);
-    try {
-      if (producer.writer != nullptr && !producer.ignored) producer.writer->flush();
-    } catch (const std::system_error& error) {
-      write_failed(error.what());
-    }
+    settle(producer);
     if (producer.ignored) reply.error = EIO;
     break;
   case ControlKind::kStoreFile:
@@ -350,14 +375,9 @@ void LogConsumer::State::flush_where_due() {
   for (Producer& producer : producers) {
     if (producer.writer == nullptr || producer.ignored) continue;
     if (!scarce && now - producer.last_flush < kFlushPeriodMs) continue;
-    producer.last_flush = now;
-    try {
-      producer.writer->flush();
-      producer.writer->release_buffers();
-    } catch (const std::system_error& error) {
-      write_failed(error.what());
-      return;
-    }
+    settle(producer);
+    if (producer.ignored) return;
+    producer.writer->release_buffers();
   }
 }
 
@@ -390,6 +410,7 @@ void LogConsumer::pump() {
     // Hung up before this drain: whatever it wrote has been seen.
     if (it->hung_up && !s.drain(*it)) {
       s.close(*it, LogClose::kProducerDied);
+      it->ring.remove_file();
       s.ring_bytes -= it->ring.capacity();
       if (s.first == &*it) s.first = nullptr;
       it = s.producers.erase(it);
@@ -404,7 +425,7 @@ void LogConsumer::pump() {
 std::vector<int32_t> LogConsumer::processes() const {
   std::vector<int32_t> result;
   for (const Producer& producer : state_->producers)
-    if (producer.writer != nullptr && !is_gone(producer) && has_ring(producer.pid))
+    if (producer.writer != nullptr && !is_gone(producer) && has_ring(producer.pid, producer.writer->name()))
       result.push_back(producer.pid);
   return result;
 }
@@ -440,6 +461,7 @@ void LogConsumer::finish() {
   for (Producer& producer : s.producers) {
     s.drain(producer);
     s.close(producer, LogClose::kStopped);
+    producer.ring.remove_file();
   }
   s.producers.clear();
   s.ring_bytes = 0;

@@ -94,8 +94,9 @@ bool LogReader<TimedChunk>::State::decode_one() {
 }
 
 template <class Record>
-LogReader<Record>::LogReader(const std::string& path, const std::string& trace_id)
-    : state_(std::make_unique<State>(path, trace_id)) {}
+LogReader<Record>::LogReader(const std::string& path, const std::string& trace_id,
+                             std::shared_ptr<const LogTail> tail)
+    : state_(std::make_unique<State>(path, trace_id, std::move(tail))) {}
 template <class Record>
 LogReader<Record>::LogReader(LogReader&&) noexcept = default;
 template <class Record>

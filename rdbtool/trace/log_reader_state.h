@@ -20,8 +20,9 @@ struct LogPlace {
   Time last_time;     // of the last record taken
   uint64_t taken = 0; // how many records were taken, from the first of the log
 
-  LogPlace(const std::string& path, LogKind kind, const std::string& trace_id)
-      : blocks(path, kind, trace_id) {}
+  LogPlace(const std::string& path, LogKind kind, const std::string& trace_id,
+           std::shared_ptr<const LogTail> tail)
+      : blocks(path, kind, trace_id, std::move(tail)) {}
   void begin_block();
   // The log ends here, for this reason; false.
   bool damaged(const char* reason);
@@ -36,7 +37,8 @@ struct LogReader<Input>::State : LogPlace {
   bool inside = false;   // the record before has Input::more
   bool first_in_block = false;
 
-  State(const std::string& path, const std::string& trace_id) : LogPlace(path, LogKind::kInputs, trace_id) {}
+  State(const std::string& path, const std::string& trace_id, std::shared_ptr<const LogTail> tail)
+      : LogPlace(path, LogKind::kInputs, trace_id, std::move(tail)) {}
   bool load();
   bool decode_one();
   bool rest_is_there();
@@ -48,7 +50,8 @@ template <>
 struct LogReader<TimedChunk>::State : LogPlace {
   TimedChunk record;
 
-  State(const std::string& path, const std::string& trace_id) : LogPlace(path, LogKind::kChunks, trace_id) {}
+  State(const std::string& path, const std::string& trace_id, std::shared_ptr<const LogTail> tail)
+      : LogPlace(path, LogKind::kChunks, trace_id, std::move(tail)) {}
   bool load();
   bool decode_one();
   Time record_time() const { return record.end(); }

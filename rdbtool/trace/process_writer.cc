@@ -117,6 +117,22 @@ void ProcessWriter::release_buffers() {
     if (log->size() == 0) log->release();
 }
 
+RingSettled ProcessWriter::settled() const {
+  const State& s = *state_;
+  RDB_CHECK(buffered() == 0);
+  RingSettled settled;
+  settled.inputs = s.inputs.file.state();
+  settled.chunks = s.chunks.file.state();
+  settled.last_time = s.last_time.value;
+  settled.last_input_time = s.last_input_time.value;
+  settled.chunk_time = s.chunk_time.value;
+  settled.chunk_count = s.chunk_count;
+  settled.ordinal = s.ordinal;
+  settled.started = s.started;
+  settled.inside_input = s.inside_input;
+  return settled;
+}
+
 size_t ProcessWriter::buffered() const {
   return state_->inputs.size() + state_->chunks.size();
 }

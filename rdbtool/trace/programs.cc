@@ -2,8 +2,10 @@
 #include "rdbtool/trace/programs.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/trace/trace_dir.h"
 
 #include <algorithm>
+#include <csignal>
 
 namespace rdb::trace {
 
@@ -34,12 +36,30 @@ const ProcessInfo& program_named(const TraceReader& trace, const std::string& na
   return *found;
 }
 
+namespace {
+
+// Its recorder was killed, and its processes with it: nobody has written how it ended.
+bool lost_its_recorder(const TraceReader& trace) {
+  return trace.metadata().state == TraceState::kRunning && RecorderLock::holder(trace.path()) == 0;
+}
+
+} // namespace
+
+bool was_killed(const TraceReader& trace, const ProcessInfo& process, const LogEnd& end) {
+  if (end.kind == LogEnd::Kind::kCut) return lost_its_recorder(trace);
+  if (end.kind != LogEnd::Kind::kClosed || end.close != LogClose::kProducerDied) return false;
+  // Of the first process the recorder knows more: rdb itself may have crashed in it.
+  bool is_first = program_named(trace, "").name == process.name;
+  return !is_first || trace.metadata().end.kind == EndKind::kSignalled;
+}
+
 std::optional<ExitInput> exit_of(const TraceReader& trace, const ProcessInfo& process) {
   InputReader inputs = trace.inputs(process);
   inputs.seek(inputs.last_time());
   std::optional<ExitInput> exit;
   while (const Input* input = inputs.next())
     if (input->kind() == InputKind::kExit) exit = input->as<ExitInput>();
+  if (!exit && was_killed(trace, process, inputs.end())) exit = ExitInput{true, SIGKILL};
   return exit;
 }
 

@@ -19,7 +19,11 @@ std::vector<const ProcessInfo*> first_process(const TraceReader& trace);
 // UserError if there is none.
 const ProcessInfo& program_named(const TraceReader& trace, const std::string& name);
 
-// Nothing if its log was cut off.
+// Whether a log that ends in this way belongs to a process that was killed by SIGKILL: by somebody, or
+// because its recorder was. Nobody knows then what it did after the end of its log.
+bool was_killed(const TraceReader& trace, const ProcessInfo& process, const LogEnd& end);
+
+// Nothing if its log was cut off for another reason than that it was killed.
 std::optional<ExitInput> exit_of(const TraceReader& trace, const ProcessInfo& process);
 
 // When the last thing happened that is known of it.

@@ -18,12 +18,15 @@
 
 namespace rdb::trace {
 
+struct LogTail;
+
 // One of the two logs of a process, a record at a time.
 template <class Record>
 class LogReader {
 public:
   // Use TraceReader::inputs() and chunks(). Opening a file of another kind, trace or version is a UserError.
-  LogReader(const std::string& path, const std::string& trace_id);
+  // `tail`: what a recorder that was killed had not written to the file yet; may be null.
+  LogReader(const std::string& path, const std::string& trace_id, std::shared_ptr<const LogTail> tail = {});
   LogReader(LogReader&&) noexcept;
   LogReader& operator=(LogReader&&) noexcept;
   ~LogReader();

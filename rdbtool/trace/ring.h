@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The shared memory through which a recorded process hands over its log, and the messages on the socket
 // beside it. One page of header, then `capacity` bytes of frames, mapped twice in a row by both sides so that
-// no frame wraps. Both sides are the same rdb: nothing of this is a file format.
+// no frame wraps.
+//
+// The memory is a file in the trace, so that a kill of the recorder, of the process or of both loses nothing
+// that the process has logged: what is not in the log files yet is read from there (ring_file.h). Room is
+// therefore given back only when the log files hold what was in it. The header says up to where they do.
 #pragma once
 
 #include "rdbtool/trace/input.h"
@@ -11,14 +15,42 @@
 
 namespace rdb::trace {
 
-inline constexpr uint64_t kRingMagic = 0x31676e6972626472; // "rdbring1"
+inline constexpr uint64_t kRingMagic = 0x32676e6972626472; // "rdbring2"
 inline constexpr size_t kRingHeaderSize = 4096;
 inline constexpr size_t kMinRing = 32 << 10;
 inline constexpr size_t kMaxRing = 1 << 20;
 
+// Where a log file ends.
+struct LogFileState {
+  uint64_t size = 0;
+  uint64_t sequence = 0; // blocks
+  uint64_t records = 0;
+};
+
+// What the log files hold when all frames before `tail` are in them, and what it takes to go on from there.
+struct RingSettled {
+  uint64_t tail = 0;
+  LogFileState inputs;
+  LogFileState chunks;
+  uint64_t last_time = 0;
+  uint64_t last_input_time = 0;
+  uint64_t chunk_time = 0;
+  uint64_t chunk_count = 0;
+  uint32_t ordinal = 0;
+  uint8_t started = 0;
+  uint8_t inside_input = 0;
+  uint8_t padding[2] = {};
+};
+
+// After a crash of the machine nobody knows which pages of a file are the newer ones.
+struct BootId {
+  char text[40];
+};
+
 struct RingHeader {
   uint64_t magic;
   uint64_t capacity; // a power of two; bytes after the header page
+  BootId boot;       // empty: it could not be found out
 
   // Written by the producer.
   alignas(64) std::atomic<uint64_t> head; // bytes ever written; frames before it are whole
@@ -26,6 +58,8 @@ struct RingHeader {
   // Written by the consumer.
   alignas(64) std::atomic<uint64_t> tail; // bytes ever taken
   std::atomic<uint32_t> stop;             // a StopReason
+  std::atomic<uint64_t> settlements;      // the last one is settled[settlements % 2]
+  RingSettled settled[2];
 
   // How the producer waits for room: it sets `waiting` and sleeps on `wake`.
   alignas(64) std::atomic<uint32_t> wake;

@@ -7,13 +7,20 @@
 #include "rdbtool/trace/log_producer.h"
 
 #include <span>
+#include <string>
 
 namespace rdb::trace {
 
+struct RingSettled;
+
+// How /proc/PID/maps names a ring that is no file.
+inline constexpr const char* kMemoryRing = "/memfd:rdb-log";
+
 class RingMapping {
 public:
-  // Throws std::system_error.
-  explicit RingMapping(size_t capacity);
+  // `path`: where the file is made. If it cannot be made or mapped there, or if `path` is empty, the ring is
+  // memory that ends with its processes. Throws std::system_error.
+  RingMapping(size_t capacity, std::string path);
   ~RingMapping();
   RingMapping(const RingMapping&) = delete;
   RingMapping& operator=(const RingMapping&) = delete;
@@ -23,21 +30,35 @@ public:
   int release_fd() { return fd_.release(); }
   size_t capacity() const { return capacity_; }
 
+  // The file's new place in the trace; and none any more.
+  void move_to(const std::string& path);
+  void remove_file();
+
   // What has been written and not taken. `sound` becomes false if the ring's numbers cannot be.
   std::span<const uint8_t> available(bool& sound);
-  // Gives the first `size` bytes of it back, and wakes a producer that waits.
-  void take(size_t size);
+  // The first `size` bytes of it are taken; their room is not given back yet.
+  void take(size_t size) { taken_ += size; }
+  // What was taken since the last time that room was given back.
+  size_t held() const { return taken_ - tail_; }
+  // Everything that was taken is in the log files, which `now` describes: gives its room back, and wakes a
+  // producer that waits.
+  void settle(RingSettled now);
+  // The same where nothing is kept of it.
+  void discard();
   // Makes the producer's next append fail.
   void stop(StopReason reason);
 
 private:
+  void map(int fd);
   void wake();
 
   OwnedFd fd_;
   size_t capacity_;
+  std::string path_; // empty: there is no file
   uint8_t* base_ = nullptr;
   RingHeader* header_ = nullptr;
-  uint64_t tail_ = 0; // the copy that counts: the one in the ring can be overwritten
+  uint64_t tail_ = 0;  // the copy that counts: the one in the ring can be overwritten
+  uint64_t taken_ = 0; // from here on nothing was taken
 };
 
 } // namespace rdb::trace

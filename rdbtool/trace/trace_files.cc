@@ -5,6 +5,7 @@
 #include "rdbtool/base/output_file.h"
 #include "rdbtool/trace/file_io.h"
 #include "rdbtool/trace/process_info.h"
+#include "rdbtool/trace/ring_file.h"
 #include "rdbtool/trace/store.h"
 
 #include <cerrno>
@@ -22,6 +23,13 @@ std::string finished_name(const std::string& name) {
   return unfinished ? name.substr(0, at) : name;
 }
 
+// A ring of a process that has no folder yet: "ring-1".
+bool is_early_ring(const std::string& name) {
+  constexpr std::string_view kBegin = "ring-";
+  return name.starts_with(kBegin) && name.size() > kBegin.size() &&
+         name.find_first_not_of("0123456789", kBegin.size()) == std::string::npos;
+}
+
 } // namespace
 
 bool is_trace_folder(const std::string& name) {
@@ -36,7 +44,8 @@ bool is_recorded_file(const std::string& folder, const std::string& name) {
 }
 
 bool is_trace_file(const std::string& folder, const std::string& name) {
-  if (folder.empty() && (name == "lock" || name == "reserve")) return true;
+  if (folder.empty() && (name == "lock" || name == "reserve" || is_early_ring(name))) return true;
+  if (is_process_folder(folder) && name == kRingFile) return true;
   if (folder == "files" && name == ".new") return true;
   return is_recorded_file(folder, finished_name(name));
 }

@@ -3,10 +3,12 @@
 #include "rdbtool/trace/bounded_json.h"
 #include "rdbtool/trace/file_io.h"
 #include "rdbtool/trace/reader.h"
+#include "rdbtool/trace/ring_file.h"
 #include "rdbtool/trace/trace_dir.h"
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <system_error>
 
 namespace rdb::trace {
@@ -61,6 +63,14 @@ struct TraceReader::State {
   Metadata metadata;
   std::vector<ProcessInfo> processes;
   ContentStore files;
+  std::map<std::string, LogTails> tails; // by process
+
+  // Once for both logs: while a recording is going on, the next look would give more.
+  const LogTails& tails_of(const ProcessInfo& process) {
+    auto [found, is_new] = tails.try_emplace(process.name);
+    if (is_new) found->second = read_ring(path + "/" + process.name, metadata.id);
+    return found->second;
+  }
 
   explicit State(std::string directory)
       : path(std::move(directory)),
@@ -86,11 +96,13 @@ const ContentStore& TraceReader::files() const {
 }
 
 InputReader TraceReader::inputs(const ProcessInfo& process) const {
-  return InputReader(state_->path + "/" + process.name + "/inputs", state_->metadata.id);
+  std::string folder = state_->path + "/" + process.name;
+  return InputReader(folder + "/inputs", state_->metadata.id, state_->tails_of(process).inputs);
 }
 
 ChunkReader TraceReader::chunks(const ProcessInfo& process) const {
-  return ChunkReader(state_->path + "/" + process.name + "/chunks", state_->metadata.id);
+  std::string folder = state_->path + "/" + process.name;
+  return ChunkReader(folder + "/chunks", state_->metadata.id, state_->tails_of(process).chunks);
 }
 
 RunReader TraceReader::run(const ProcessInfo& process) const {

@@ -40,6 +40,13 @@ std::string trace_name(const std::string& program) {
   return name.empty() || name[0] == '.' || name[0] == '-' ? "program" + name : name;
 }
 
+// A directory that was made a moment ago, with what a trace begins with.
+void remove_empty_trace(const std::string& path) {
+  for (const char* name : {"reserve", "lock", "metadata.json.new", "metadata.json"})
+    unlink((path + "/" + name).c_str());
+  rmdir(path.c_str());
+}
+
 std::string make_directory(const std::string& directory, const Metadata& metadata) {
   if (directory.empty()) return make_trace_directory(trace_name(metadata.program));
   check_new_trace(directory);
@@ -85,12 +92,15 @@ TraceWriter::TraceWriter(Metadata metadata, const std::string& directory) {
   std::string path = make_directory(directory, metadata);
   try {
     state_ = std::make_unique<State>(path, std::move(metadata));
+    // First what makes the directory a trace: whatever happens then, rdb ls shows it and rdb rm removes it.
+    replace_file(state_->metadata_path(), state_->metadata.to_json());
     std::string reserve(kReserveSize, '\0');
     OwnedFd fd = open_file(state_->reserve_path(), O_WRONLY | O_CREAT | O_EXCL);
     write_all(fd.get(), reserve.data(), reserve.size(), state_->reserve_path());
-    replace_file(state_->metadata_path(), state_->metadata.to_json());
     set_latest(path);
   } catch (const std::system_error& error) {
+    state_.reset();
+    remove_empty_trace(path);
     user_error("cannot make a trace: {}", error.what());
   }
 }

@@ -13,6 +13,8 @@
 
 namespace rdb::trace {
 
+struct RingSettled;
+
 // The logs of one process. Records go through here in the order in which they happened.
 class ProcessWriter {
 public:
@@ -32,6 +34,9 @@ public:
   // Gives back the memory of empty buffers, for a process that sleeps.
   void release_buffers();
 
+  // Where the log files end and what it takes to go on there; nothing must be buffered.
+  RingSettled settled() const;
+
   size_t buffered() const;         // bytes not written yet
   size_t memory() const;           // of the buffers
   uint64_t size() const;           // of the files
@@ -40,6 +45,7 @@ public:
 
 private:
   friend class TraceWriter;
+  friend struct RingReader;
   struct State;
   explicit ProcessWriter(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

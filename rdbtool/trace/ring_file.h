@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The file of a ring (ring.h), as it lies in the folder of a process while that is recorded, and afterwards
+// if the recorder was killed. What it holds and the log files do not is turned into the blocks that would
+// have been written. The trace is not changed: it may be somebody else's, or the recording may still go on.
+#pragma once
+
+#include "rdbtool/trace/block_reader.h"
+#include "rdbtool/trace/ring.h"
+
+#include <memory>
+#include <string>
+
+namespace rdb::trace {
+
+inline constexpr const char* kRingFile = "ring";
+
+struct LogTails {
+  std::shared_ptr<const LogTail> inputs; // null: the files hold all there is
+  std::shared_ptr<const LogTail> chunks;
+};
+
+// `folder`: of the process. A ring that cannot be used is passed over: then the logs end earlier.
+LogTails read_ring(const std::string& folder, const std::string& trace_id);
+
+// This run of the machine.
+BootId boot_id();
+
+} // namespace rdb::trace

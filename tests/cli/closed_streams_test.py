@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Standard streams that are closed or full, and readers that do not want all of it."""
+import os
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness
+
+# Prints its open descriptors below 10 to the file named, and ends with 3.
+DESCRIPTORS = "for i in 0 1 2 3 4 5 6 7 8 9; do if { true <&$i; } 2>/dev/null; then echo $i; fi; done >\"$0\"; exit 3"
+
+
+class ClosedStreams(harness.TestCase):
+    def shell(self, command, **how):
+        """Runs a line of shell with $RDB; every process of it must end with it."""
+        return self.run_program(["/bin/sh", "-c", command], env={"RDB": harness.rdb()}, **how)
+
+    def test_the_programs_status_is_kept(self):
+        for streams in ("2>&-", ">&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full", ">/dev/full", ">/dev/full 2>/dev/full",
+                        "<&-"):
+            with self.subTest(streams):
+                for command in ("run", "record -o t"):
+                    self.shell(f"rm -rf t; exec $RDB {command} /bin/sh -c 'exit 3' {streams}", status=3)
+                    self.shell(f"rm -rf t; exec $RDB {command} /bin/sh -c 'kill -TERM $$' {streams}", status=-15)
+                self.shell(f"exec $RDB replay t {streams}", status=-15)
+
+    def test_output_that_nobody_can_see(self):
+        self.shell("exec $RDB record -q -o t /bin/sh -c 'echo out; echo error >&2; exit 3'", status=3)
+        for streams in (">&-", "2>&-", ">&- 2>&-", "2>/dev/full"):
+            self.shell(f"exec $RDB replay t {streams}", status=3)
+
+    def test_the_program_finds_what_is_closed_closed(self):
+        for closed in "", "<&-", ">&-", "2>&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-":
+            with self.subTest(closed):
+                self.shell(f"/bin/sh -c '{DESCRIPTORS}' native {closed}", status=3)
+                with open(self.path("native"), encoding="ascii") as file:
+                    native = file.read()
+                for command in ("run", "record -q -o t"):
+                    self.shell(f"rm -rf t; exec $RDB {command} /bin/sh -c '{DESCRIPTORS}' seen {closed}", status=3)
+                    with open(self.path("seen"), encoding="ascii") as file:
+                        self.assertEqual(file.read(), native, f"{command} {closed}")
+                self.shell(f"exec $RDB replay t {closed}", status=3)
+
+    def test_nothing_of_rdbs_ends_in_a_file_of_the_trace(self):
+        self.shell("exec $RDB record -o t /bin/echo hello >&- 2>&- <&-")
+        for folder, _, names in os.walk(self.path("t")):
+            for name in names:
+                with open(os.path.join(folder, name), "rb") as file:
+                    self.assertNotIn(b"it may hold secrets", file.read(), name)
+
+    def test_commands_that_cannot_print_say_so(self):
+        self.shell("exec $RDB record -q -o t /bin/true", status=0)
+        for command in ("info t", "ps t", "dump t", "ls", "help", "--version"):
+            result = self.shell(f"exec $RDB {command} >/dev/full", status=125)
+            self.assertRegex(result.err, r"\Ardb: [^\n]*\n\Z")
+            self.shell(f"exec $RDB {command} >/dev/full 2>/dev/full", status=125)
+            self.shell(f"exec $RDB {command} 2>/dev/full", status=0)
+        self.shell("exec $RDB info nowhere 2>/dev/full", status=2)
+        self.shell("exec $RDB info nowhere 2>&-", status=2)
+
+
+class ReadersThatLeave(harness.TestCase):
+    """`| head -1`: rdb ends soon, and so does all that it has started."""
+
+    def setUp(self):
+        super().setUp()
+        # So many hits that finding all of them takes far longer than a test may.
+        source = self.write("hits.c", "int total;\n"
+                            "__attribute__((noinline)) void hit(int i) {\n  total += i;\n}\n"
+                            "int main(void) {\n  for (int i = 0; i < 3000000; i++)\n    hit(i);\n  return total == 1;\n}\n")
+        self.run_program(["/usr/bin/gcc", "-g", "-O0", "-o", "hits", source], status=0)
+        self.rdb("record", "-q", "-o", "t", "./hits", status=0)
+
+    def head(self, *words):
+        """The first line and the status. All processes of the command end shortly after it: each has the pipe of
+        standard error, whose end is waited for."""
+        os.makedirs(self.path("tmp"), exist_ok=True)
+        child = subprocess.Popen([harness.rdb(), *words], cwd=self.tmp,
+                                 env=self.environment({"TMPDIR": self.path("tmp")}), stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        first = child.stdout.readline()
+        child.stdout.close()
+        child.stdout = None
+        try:
+            child.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            listing = subprocess.run(["/bin/ps", "-eo", "pid,sid,args"], capture_output=True, text=True, check=False).stdout
+            os.killpg(child.pid, signal.SIGKILL)
+            self.fail(f"{words} does not end when nobody reads it any more\n{listing}")
+        self.assertEqual(os.listdir(self.path("tmp")), [])
+        return first.decode(), child.returncode
+
+    def test_history(self):
+        first, status = self.head("history", "i", "t", "--at", "hits.c:3")
+        self.assertRegex(first, r"hits.c:3\)  0\n")
+        self.assertIn(status, (141, -13))
+
+    def test_print_by_debug_information(self):
+        first, status = self.head("print", "t", "@hit", "(int)$rdi")
+        self.assertIn("0", first)
+        self.assertIn(status, (141, -13))
+
+    def test_replay_and_dump(self):
+        self.rdb("record", "-q", "-o", "many", "/usr/bin/seq", "200000", status=0)
+        self.assertEqual(self.head("replay", "many")[0], "1\n")
+        self.head("dump", "many")
+
+    @harness.needs_compiler
+    def test_print_by_regions(self):
+        self.run_program([harness.program("rdb-clang"), "-g", "-O0", "-o", "hits2", "hits.c"], status=0)
+        self.rdb("record", "-q", "-o", "t2", "./hits2", status=0)
+        first, _ = self.head("print", "t2", "hits.c:3", "i")
+        self.assertIn("i=0", first.replace(" ", ""))
+
+
+if __name__ == "__main__":
+    harness.main()
