@@ -21,7 +21,7 @@ std::unique_ptr<debug::Bundle> bundle_beside(const std::string& program, const s
   if (lstat((path + "/descriptors").c_str(), &info) != 0) return nullptr;
   std::string why = debug::Bundle::why_not_trusted(path);
   if (!why.empty()) {
-    say(fmt::format("rdb: not using {}: {}", path, why));
+    print_error("rdb: not using {}: {}\n", path, why);
     return nullptr;
   }
   auto bundle = std::make_unique<debug::Bundle>(path);
