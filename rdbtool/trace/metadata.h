@@ -13,7 +13,7 @@
 namespace rdb::trace {
 
 // Of all files of a trace. A reader refuses any other.
-inline constexpr uint32_t kFormatVersion = 3;
+inline constexpr uint32_t kFormatVersion = 4;
 
 struct CpuInfo {
   std::string vendor; // "GenuineIntel", "AuthenticAMD" ...
