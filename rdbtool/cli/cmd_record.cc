@@ -10,6 +10,7 @@
 
 #include "rdbtool/cli/until_fail.h"
 #include "rdbtool/guest/ending.h"
+#include "rdbtool/guest/refused_calls.h"
 #include "rdbtool/record/session.h"
 #include "rdbtool/trace/programs.h"
 #include "rdbtool/trace/trace_dir.h"
@@ -32,6 +33,7 @@ struct RecordOptions {
   std::string checksum; // empty: none
   bool check_pages = false;
   bool quiet = false;
+  bool verbose = false;
   UntilFail until_fail;
 };
 
@@ -97,6 +99,8 @@ Action setup_record(CLI::App& app) {
   app.add_flag("--check-pages", options->check_pages,
                "Stop if a system call changes memory that rdb does not expect it to change (slow)");
   app.add_flag("-q,--quiet", options->quiet, "Do not say at the end where the trace is");
+  app.add_flag("-v,--verbose", options->verbose,
+               "Tell of refused system calls that programs do well without, too");
   take_until_fail(app, options->until_fail);
   take_guest_command(app);
   return [options, &app] {
@@ -110,6 +114,7 @@ Action setup_record(CLI::App& app) {
     session.directory = options->directory;
     session.checksum_interval = checksum_interval(options->checksum);
     session.check_pages = options->check_pages;
+    guest::tell_harmless(options->verbose);
     return run_record(session, options->until_fail, options->quiet);
   };
 }

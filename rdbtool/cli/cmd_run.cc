@@ -9,6 +9,7 @@
 #include "rdbtool/guest/handover.h"
 #include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/guest/process.h"
+#include "rdbtool/guest/refused_calls.h"
 #include "rdbtool/record/session.h"
 
 #include <chrono>
@@ -23,6 +24,7 @@ namespace {
 
 struct RunOptions {
   bool stats = false;
+  bool verbose = false;
   ScheduleChoice schedule;
   bool lockstep = false;
   bool one_thread = false;
@@ -87,6 +89,8 @@ Action setup_run(CLI::App& app) {
   app.add_flag("--lockstep", options->lockstep, "Compare with one instruction at a time, all the way; slow");
   app.add_option("--max-instructions", options->max_instructions,
                  "Stop after exactly this many instructions");
+  app.add_flag("-v,--verbose", options->verbose,
+               "Tell of refused system calls that programs do well without, too");
   take_guest_command(app);
   return [options, &app] {
     GuestCommand command = guest_command(app);
@@ -103,6 +107,7 @@ Action setup_run(CLI::App& app) {
     process.machine.traces = options->engine == "fast" || options->engine == "eager";
     process.machine.eager = options->engine == "eager";
     process.max_instructions = options->max_instructions;
+    guest::tell_harmless(options->verbose);
     return run_process(process, options->stats);
   };
 }

@@ -7,6 +7,7 @@
 #include "rdbtool/guest/handover.h"
 #include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/guest/kernel_mask.h"
+#include "rdbtool/guest/privileges.h"
 #include "rdbtool/guest/process.h"
 #include "rdbtool/guest/raw_syscall.h"
 #include "rdbtool/guest/vfork_memory.h"
@@ -40,14 +41,6 @@ int check_size(const Handover& handover, uint64_t stack_limit) {
   return total > most ? -E2BIG : 0;
 }
 
-// A program that the kernel would run as another user or group.
-bool changes_identity(const std::string& path) {
-  struct stat info;
-  if (stat(path.c_str(), &info) != 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) return false;
-  return (info.st_mode & S_ISUID && info.st_uid != geteuid()) ||
-         (info.st_mode & S_ISGID && info.st_mode & S_IXGRP && info.st_gid != getegid());
-}
-
 // A path that leads to the program after execve too, when descriptors may have been closed.
 std::string lasting_path(const std::string& path, Handover& handover) {
   if (!path.starts_with("/proc/self/fd/") && !path.starts_with("/dev/fd/")) return path;
@@ -67,11 +60,33 @@ std::string lasting_path(const std::string& path, Handover& handover) {
 
 } // namespace
 
+bool Process::can_write_word(GuestAddr to) {
+  uint32_t value;
+  return read_memory(to, &value, 4) && space().write(to, &value, 4) == 4;
+}
+
+// The error that the kernel has for arguments of clone which it is not given as they are. What it checks when
+// it makes the process is left to it.
+int Process::check_clone(const SyscallArgs& arguments) {
+  uint64_t flags = arguments[0];
+  auto all = [&](uint64_t these) { return (flags & these) == these; };
+  bool bad_sharing = all(CLONE_NEWNS | CLONE_FS) || all(CLONE_NEWUSER | CLONE_FS) ||
+                     (flags & CLONE_THREAD && !(flags & CLONE_SIGHAND)) ||
+                     (flags & CLONE_SIGHAND && !(flags & CLONE_VM)) ||
+                     (flags & CLONE_THREAD && flags & (CLONE_NEWUSER | CLONE_NEWPID));
+  // A descriptor and a number would go to the same word.
+  bool bad_descriptor = flags & CLONE_PIDFD && flags & (CLONE_PARENT_SETTID | CLONE_DETACHED);
+  if (bad_sharing || bad_descriptor) return -EINVAL;
+  if (flags & CLONE_SETTLS && arguments[4] >= kTaskSize) return -EPERM;
+  if (flags & CLONE_PIDFD && !can_write_word(GuestAddr(arguments[2]))) return -EFAULT;
+  return 0;
+}
+
 int64_t Process::sys_clone(const SystemCall& call) {
   engine::Registers& regs = registers();
   uint64_t flags = SIGCHLD;
   if (call.number == SYS_vfork) flags |= CLONE_VM | CLONE_VFORK;
-  if (call.number == SYS_clone) flags = call.arguments[0];
+  if (call.number == SYS_clone) flags = static_cast<uint32_t>(call.arguments[0]);
   GuestAddr parent_word(call.arguments[2]);
   GuestAddr child_word(call.arguments[3]);
   if (flags & CLONE_VM && !(flags & CLONE_VFORK))
@@ -106,14 +121,20 @@ int64_t Process::sys_clone(const SystemCall& call) {
   };
   if (result == 0) {
     int pid = getpid();
+    bool was_init = is_init();
     set_identity({identity().program, pid});
+    // What a signal without a handler does is another thing for the first process of a PID namespace.
+    for (int signal = 1; was_init != is_init() && signal <= 64; ++signal)
+      on_action(signal);
     after_fork_in_child();
     vfork_parent_ = std::move(shared);
+    shares_actions_ = flags & CLONE_SIGHAND;
     outside_.after_fork(*this, result);
-    if (flags & CLONE_CHILD_SETTID) put(child_word, pid);
+    if (flags & CLONE_CHILD_SETTID && can_write_word(child_word)) put(child_word, pid);
   } else {
     outside_.after_fork(*this, result);
-    if (result > 0 && flags & (CLONE_PARENT_SETTID | CLONE_PIDFD)) put(parent_word, word);
+    if (result > 0 && flags & (CLONE_PARENT_SETTID | CLONE_PIDFD) && can_write_word(parent_word))
+      put(parent_word, word);
     if (result > 0 && shared)
       for (Answer::Write& write : shared->take(space()))
         answer.writes.push_back(std::move(write));

@@ -2,6 +2,7 @@
 #include "rdbtool/guest/futex.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/guest/robust_list.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -11,7 +12,6 @@
 namespace rdb::guest {
 namespace {
 
-constexpr size_t kMostRobust = 2048; // entries of a robust list, as in the kernel
 constexpr uint32_t kWaitvMost = 128;
 
 // As futex_waitv takes it.
@@ -337,23 +337,9 @@ bool Futexes::robust_entry(const Thread& thread, GuestAddr address, bool inherit
 }
 
 void Futexes::walk_robust_list(const Thread& thread, const EndOfLock& end) {
-  struct {
-    uint64_t first;
-    int64_t offset;
-    uint64_t in_progress;
-  } head;
-  if (thread.robust_list.value == 0 || !host_.read_memory(thread.robust_list, &head, sizeof head)) return;
-  auto word = [&](uint64_t entry) { return GuestAddr((entry & ~1ull) + static_cast<uint64_t>(head.offset)); };
-  uint64_t entry = head.first;
-  for (size_t i = 0; i < kMostRobust && (entry & ~1ull) != thread.robust_list.value; ++i) {
-    uint64_t next;
-    bool readable = host_.read_memory(GuestAddr(entry & ~1ull), &next, 8);
-    // The lock that is just being taken or given up comes last.
-    if (entry != head.in_progress && !end(word(entry), entry & 1)) break;
-    if (!readable) break;
-    entry = next;
-  }
-  if (head.in_progress != 0) end(word(head.in_progress), head.in_progress & 1);
+  guest::walk_robust_list(
+      thread.robust_list,
+      [&](GuestAddr from, void* to, size_t size) { return host_.read_memory(from, to, size); }, end);
 }
 
 void Futexes::release_shared(const Thread& thread) {

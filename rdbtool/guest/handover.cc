@@ -3,6 +3,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/guest/host_descriptors.h"
+#include "rdbtool/guest/refused_calls.h"
 #include "rdbtool/guest/self.h"
 
 #include <cerrno>
@@ -68,6 +69,7 @@ int64_t exec_rdb(const Handover& handover) {
   content["chaos"] = handover.machine.turns.chaos;
   content["turn_seed"] = handover.machine.turns.seed;
   content["one_thread"] = handover.machine.turns.one_thread;
+  content["tell_harmless"] = tells_harmless();
   const Inherited& inherited = handover.inherited;
   content["mask"] = inherited.mask;
   content["limits"] = json::array();
@@ -128,6 +130,7 @@ Handover receive_handover(int fd) {
     result.machine.turns.chaos = content.at("chaos");
     result.machine.turns.seed = content.at("turn_seed");
     result.machine.turns.one_thread = content.at("one_thread");
+    tell_harmless(content.at("tell_harmless"));
     result.exec_time = content.at("exec_time");
     result.checksum_interval = content.at("checksum_interval");
     result.program_fd = adopt_own_descriptor(content.at("descriptors").at(0));

@@ -11,6 +11,7 @@
 #include <asm/prctl.h>
 #include <cerrno>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 namespace rdb::guest {
@@ -23,6 +24,7 @@ constexpr uint64_t kUnblockable = 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1);
 constexpr int kSignals = 64;
 constexpr uint64_t kRobustHeadSize = 24;
 constexpr int kAutoDisarm = 1 << 31; // SS_AUTODISARM
+constexpr uint64_t kPageFault = 14;  // the number of its trap
 
 uint64_t bit(int signal) {
   return 1ull << (signal - 1);
@@ -36,6 +38,22 @@ const auto kDefault = reinterpret_cast<uint64_t>(SIG_DFL);
 const auto kIgnore = reinterpret_cast<uint64_t>(SIG_IGN);
 
 } // namespace
+
+int mask_argument(int64_t number) {
+  switch (number) {
+  case SYS_rt_sigsuspend:
+    return 0;
+  case SYS_ppoll:
+    return 3;
+  case SYS_epoll_pwait:
+  case SYS_epoll_pwait2:
+    return 4;
+  case SYS_pselect6:
+    return 5;
+  default:
+    return -1;
+  }
+}
 
 bool ends_by_default(int signal) {
   switch (signal) {
@@ -81,6 +99,7 @@ Thread& Machine::add_thread(std::unique_ptr<Thread> thread) {
     current_ = &added;
   } else {
     added.registers = registers();
+    added.last_trap = current_->last_trap;
     added.vectors.resize(engine_->vector_size());
     engine_->read_vectors(added.vectors);
   }
@@ -144,6 +163,7 @@ std::optional<int64_t> Machine::internal_call(const SystemCall& call) {
   case SYS_set_robust_list:
     if (call.arguments[1] != kRobustHeadSize) return -EINVAL;
     current_->robust_list = GuestAddr(call.arguments[0]);
+    on_robust_list(current_->robust_list);
     return 0;
   default:
     return std::nullopt;
@@ -162,10 +182,9 @@ int64_t Machine::arch_prctl(const SyscallArgs& args) {
   GuestAddr address(args[1]);
   switch (static_cast<int>(args[0])) {
   case ARCH_SET_FS:
-    regs.fs_base = address.value;
-    return 0;
   case ARCH_SET_GS:
-    regs.gs_base = address.value;
+    if (address.value >= kTaskSize) return -EPERM;
+    (args[0] == ARCH_SET_FS ? regs.fs_base : regs.gs_base) = address.value;
     return 0;
   case ARCH_GET_FS:
     return space_.write(address, &regs.fs_base, 8) == 8 ? 0 : -EFAULT;
@@ -224,6 +243,20 @@ int64_t Machine::rt_sigaction(const SyscallArgs& args) {
   return 0;
 }
 
+// As the kernel does it, with the stack pointer that the thread has now.
+int Machine::set_alternate_stack(const AlternateStack& stack) {
+  if (on_alternate_stack(current_->alternate_stack, registers().gpr[RSP])) return -EPERM;
+  int mode = stack.flags & ~kAutoDisarm;
+  if (mode != 0 && mode != SS_DISABLE && mode != SS_ONSTACK) return -EINVAL;
+  if (mode == SS_DISABLE) {
+    current_->alternate_stack = {};
+    return 0;
+  }
+  if (stack.size < 2048) return -ENOMEM;
+  current_->alternate_stack = stack;
+  return 0;
+}
+
 int64_t Machine::sigaltstack(const SyscallArgs& args) {
   struct {
     uint64_t base;
@@ -234,20 +267,14 @@ int64_t Machine::sigaltstack(const SyscallArgs& args) {
   GuestAddr stack(args[0]);
   GuestAddr old_stack(args[1]);
   AlternateStack old = current_->alternate_stack;
-  bool on_it = on_alternate_stack(current_->alternate_stack, registers().gpr[RSP]);
+  bool on_it = on_alternate_stack(old, registers().gpr[RSP]);
   if (stack.value != 0) {
     if (space_.read(stack, &raw, sizeof raw) != sizeof raw) return -EFAULT;
-    if (on_it) return -EPERM;
-    int mode = raw.flags & ~kAutoDisarm;
-    if (mode != 0 && mode != SS_DISABLE && mode != SS_ONSTACK) return -EINVAL;
-    if (mode != SS_DISABLE && raw.size < 2048) return -ENOMEM;
-    current_->alternate_stack.base = mode == SS_DISABLE ? 0 : raw.base;
-    current_->alternate_stack.size = mode == SS_DISABLE ? 0 : raw.size;
-    current_->alternate_stack.flags = mode == SS_DISABLE ? SS_DISABLE : raw.flags & kAutoDisarm;
+    if (int error = set_alternate_stack({raw.base, raw.flags, raw.size})) return error;
   }
   if (old_stack.value != 0) {
     raw.base = old.base;
-    raw.flags = on_it ? old.flags | SS_ONSTACK : old.flags;
+    raw.flags = (old.flags & ~SS_ONSTACK) | (on_it ? SS_ONSTACK : 0);
     raw.pad = 0;
     raw.size = old.size;
     if (space_.write(old_stack, &raw, sizeof raw) != sizeof raw) return -EFAULT;
@@ -259,9 +286,14 @@ bool Machine::return_from_signal() {
   AlternateStack stack;
   uint64_t mask;
   if (!pop_signal_frame(*engine_, space_, mask, stack)) return false;
-  if (!on_alternate_stack(current_->alternate_stack, registers().gpr[RSP])) current_->alternate_stack = stack;
+  set_alternate_stack(stack); // what the kernel would not take is left as it is
   set_mask(mask);
   return true;
+}
+
+void Machine::wait_ended(uint64_t mask_of_call) {
+  current_->mask_before = current_->mask;
+  current_->mask = mask_of_call & ~kUnblockable;
 }
 
 PendingSignal Machine::signal_of(const engine::Fault& fault) {
@@ -270,7 +302,18 @@ PendingSignal Machine::signal_of(const engine::Fault& fault) {
   signal.info = fault.info;
   signal.trap_number = fault.trap_number;
   signal.error_code = fault.error_code;
-  if (fault.trap_number == 14) signal.fault_address = reinterpret_cast<uint64_t>(fault.info.si_addr);
+  if (fault.trap_number != kPageFault) return signal;
+  signal.fault_address = reinterpret_cast<uint64_t>(fault.info.si_addr);
+  constexpr uint64_t kPresent = 1;
+  constexpr uint64_t kFetch = 0x10;
+  if (fault.signal == SIGSEGV && fault.error_code & kFetch) {
+    // The engine fetches by reading, and cannot tell what it may not read from what is not there. The kernel
+    // brings in a page that can be accessed at all before it finds that it is not executable.
+    const Mapping* mapping = space_.find(signal.fault_address);
+    signal.info.si_code = mapping == nullptr ? SEGV_MAPERR : SEGV_ACCERR;
+    bool present = mapping != nullptr && mapping->protection != PROT_NONE;
+    signal.error_code = (fault.error_code & ~kPresent) | (present ? kPresent : 0);
+  }
   return signal;
 }
 
@@ -316,17 +359,28 @@ engine::Stop Machine::run_guest(uint64_t limit) {
 
 Machine::Delivery Machine::deliver(const PendingSignal& signal) {
   SignalAction action = actions_[signal.number];
+  PendingSignal told = signal;
+  auto& trap = current_->last_trap;
+  bool is_trap = signal.trap_number != 0 || (signal.number == SIGFPE && signal.info.si_code > 0);
+  if (is_trap) trap.number = signal.trap_number;
+  if (is_trap) trap.error_code = signal.error_code;
+  if (signal.trap_number == kPageFault) trap.address = signal.fault_address;
+  told.trap_number = trap.number;
+  told.error_code = trap.error_code;
+  told.fault_address = trap.address;
   // A fault whose signal is blocked or ignored kills.
   bool forced = signal.info.si_code > 0 && kSynchronousSignals & bit(signal.number);
   if (forced && (current_->mask & bit(signal.number) || action.handler == kIgnore)) action.handler = kDefault;
-  if (action.handler == kIgnore) return Delivery::ignored;
-  if (action.handler == kDefault) {
-    if (ignored_by_default(signal.number)) return Delivery::ignored;
-    fatal_signal_ = signal.number;
-    return Delivery::fatal;
+  bool ignored =
+      action.handler == kIgnore || (action.handler == kDefault && ignored_by_default(signal.number));
+  uint64_t mask_to_return_to = current_->mask_before.value_or(current_->mask);
+  if (ignored) {
+    if (current_->mask_before) set_mask(mask_to_return_to);
+    current_->mask_before.reset();
+    return Delivery::ignored;
   }
-  if (!push_signal_frame(*engine_, space_, action, current_->alternate_stack, current_->mask, signal)) {
-    fatal_signal_ = SIGSEGV;
+  if (action.handler == kDefault) {
+    fatal_signal_ = signal.number;
     return Delivery::fatal;
   }
   if (action.flags & SA_RESETHAND) {
@@ -334,11 +388,28 @@ Machine::Delivery Machine::deliver(const PendingSignal& signal) {
     reset.handler = kDefault;
     set_action(signal.number, reset);
   }
+  if (!push_signal_frame(*engine_, space_, action, current_->alternate_stack, mask_to_return_to, told))
+    return deliver_without_room(signal.number);
+  current_->mask_before.reset();
   if (current_->alternate_stack.flags & kAutoDisarm) current_->alternate_stack = {};
   uint64_t mask = current_->mask | action.mask;
   if (!(action.flags & SA_NODEFER)) mask |= bit(signal.number);
   set_mask(mask);
   return Delivery::handler;
+}
+
+// The stack could not take the frame of a signal. A handler of SIGSEGV may have another stack; if it was that
+// handler's own, the process ends.
+Machine::Delivery Machine::deliver_without_room(int signal) {
+  if (signal == SIGSEGV) {
+    fatal_signal_ = SIGSEGV;
+    return Delivery::fatal;
+  }
+  PendingSignal no_room;
+  no_room.number = SIGSEGV;
+  no_room.info.si_signo = SIGSEGV;
+  no_room.info.si_code = SI_KERNEL;
+  return deliver(no_room);
 }
 
 } // namespace rdb::guest

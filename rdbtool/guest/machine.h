@@ -38,8 +38,15 @@ struct SystemCall {
   SyscallArgs arguments = {};
 };
 
+// The argument of a call that points to the mask with which it waits: -1 if it has none. That of pselect6
+// points to such a pointer.
+int mask_argument(int64_t number);
+
 // The call that a thread with these registers has just made.
 SystemCall call_in(const engine::Registers& registers);
+
+// Where segments may begin at most: the end of user space, less a page.
+inline constexpr uint64_t kTaskSize = (1ull << 47) - 4096;
 
 // Whether a signal without a handler ends the process.
 bool ends_by_default(int signal);
@@ -88,10 +95,14 @@ public:
   bool return_from_signal();
 
   enum class Delivery : uint8_t { handler, ignored, fatal };
-  // Gives a signal to the guest. `fatal`: it has no handler and the process ends (or its frame finds no room,
-  // then by SIGSEGV: see fatal_signal()).
+  // Gives a signal to the guest. `fatal`: it has no handler and the process ends. One whose frame finds no
+  // room becomes a SIGSEGV: see fatal_signal().
   Delivery deliver(const PendingSignal& signal);
   int fatal_signal() const { return fatal_signal_; }
+
+  // A signal has ended a call that waits with this mask: its handler runs with it, and returns to the one
+  // before.
+  void wait_ended(uint64_t mask_of_call);
 
   // What a fault of the guest's becomes: a signal that no mask holds back.
   PendingSignal signal_of(const engine::Fault& fault);
@@ -115,6 +126,7 @@ protected:
   // For a live run, which keeps the kernel's idea of actions and masks in step with the guest's.
   virtual void on_mask(uint64_t /*mask*/) {}
   virtual void on_action(int /*signal*/) {}
+  virtual void on_robust_list(GuestAddr /*head*/) {}
 
   void set_mask(uint64_t mask);
   void set_action(int signal, const SignalAction& action);
@@ -123,6 +135,8 @@ private:
   int64_t rt_sigaction(const SyscallArgs& args);
   int64_t rt_sigprocmask(const SyscallArgs& args);
   int64_t sigaltstack(const SyscallArgs& args);
+  int set_alternate_stack(const AlternateStack& stack);
+  Delivery deliver_without_room(int signal);
   int64_t arch_prctl(const SyscallArgs& args);
   bool release_written_code(const engine::Fault& fault);
   engine::Stop finish_write_to_code();

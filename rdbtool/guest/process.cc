@@ -4,9 +4,11 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/visible_text.h"
 #include "rdbtool/guest/host_descriptors.h"
+#include "rdbtool/guest/privileges.h"
 #include "rdbtool/guest/proc_identity.h"
 #include "rdbtool/guest/quick_call.h"
 #include "rdbtool/guest/raw_syscall.h"
+#include "rdbtool/guest/refused_calls.h"
 #include "rdbtool/guest/vfork_memory.h"
 
 #include <bit>
@@ -66,6 +68,11 @@ Process::Process(const ProcessOptions& options, Outside& outside)
 Process::~Process() = default;
 
 void Process::load_program() {
+  if (std::string lost = lost_privileges(program_.path); !lost.empty()) {
+    std::string line = fmt::format("rdb: {} {}: under rdb it runs without\n", program_.path, lost);
+    raw_syscall(SYS_write, own_error_stream(), reinterpret_cast<int64_t>(line.data()),
+                static_cast<int64_t>(line.size()));
+  }
   image_ = load_image(space(), program_.path);
   const Image& image = image_;
   Image interpreter;
@@ -184,7 +191,7 @@ Process::Next Process::system_call() {
     bad_frame.info.si_code = SI_KERNEL;
     return give(bad_frame);
   }
-  int64_t result = dispatch(call, next);
+  int64_t result = mask_argument(call.number) >= 0 ? wait_with_mask(call, next) : dispatch(call, next);
   if (changes_mask && result != 0) set_mask(mask());
   if (next != Next::go_on) return next;
   if (result == kNotStarted) {
@@ -194,6 +201,34 @@ Process::Next Process::system_call() {
   }
   regs.gpr[RAX] = static_cast<uint64_t>(result);
   return next;
+}
+
+// The mask with which a call waits, if it has one.
+std::optional<uint64_t> Process::mask_of(const SystemCall& call) {
+  uint64_t at = call.arguments[static_cast<size_t>(mask_argument(call.number))];
+  if (call.number == SYS_pselect6 && at != 0 && space().read(GuestAddr(at), &at, 8) != 8) return std::nullopt;
+  uint64_t mask;
+  if (at == 0 || space().read(GuestAddr(at), &mask, 8) != 8) return std::nullopt;
+  return mask;
+}
+
+// A signal that ends such a call is delivered under the call's mask; it has been read by then, and other
+// threads may have changed the memory where it was.
+int64_t Process::wait_with_mask(const SystemCall& call, Next& next) {
+  Thread& self = current();
+  std::optional<uint64_t> mask = mask_of(call);
+  self.mask_of_call = mask;
+  int64_t result;
+  if (mask && held_.any_of(~*mask)) {
+    self.pending = true;
+    result = -EINTR;
+    outside_.called(*this, call, result);
+  } else {
+    result = dispatch(call, next);
+  }
+  self.mask_of_call.reset();
+  if (mask && result == -EINTR && self.pending) wait_ended(*mask);
+  return result;
 }
 
 int64_t Process::dispatch(SystemCall call, Next& next) {
@@ -236,14 +271,19 @@ int64_t Process::dispatch(SystemCall call, Next& next) {
     result = 0;
     break;
   case SYS_clone:
-    if (a[0] & CLONE_THREAD) {
-      result = start_thread(call);
+    if (int error = check_clone(a); error != 0 || a[0] & CLONE_THREAD) {
+      result = error != 0 ? error : start_thread(call);
       break;
     }
     [[fallthrough]];
   case SYS_fork:
   case SYS_vfork:
     return sys_clone(call);
+  case SYS_rt_sigaction:
+    if (shares_actions_ && a[1] != 0)
+      limit("a process that shares its parent's signal actions and changes one (clone with CLONE_SIGHAND)");
+    result = *internal_call(call);
+    break;
   case SYS_execve:
   case SYS_execveat:
     result = sys_execve(call);
@@ -262,7 +302,11 @@ int64_t Process::dispatch(SystemCall call, Next& next) {
     } else if (shape.call_class == CallClass::Memory) {
       result = memory_call(call);
     } else {
-      if (shape.call_class == CallClass::Refused) tell_refused(shape, a);
+      if (shape.call_class == CallClass::Refused) {
+        int error = error_of_refused(shape, a, space());
+        if (error == shape.error) tell_refused(shape, a);
+        shape.error = error;
+      }
       return outside_.call(*this, call, shape);
     }
   }
@@ -332,6 +376,7 @@ void Process::tell_refused(const CallShape& shape, const SyscallArgs& arguments)
   const SyscallInfo& info = *shape.info;
   // The C library tries these in every program, and knows what to do without.
   if (info.number == SYS_rseq || info.number == SYS_clone3) return;
+  if (is_harmless(shape) && !tells_harmless()) return;
   std::string name = info.name;
   if (shape.variant != nullptr)
     name += fmt::format(" {}", shape.variant->name);
@@ -389,9 +434,16 @@ void Process::on_action(int signal) {
   Disposition disposition = Disposition::received;
   if (a.handler == reinterpret_cast<uint64_t>(SIG_IGN))
     disposition = Disposition::ignored;
-  else if (a.handler == reinterpret_cast<uint64_t>(SIG_DFL) && !ends_by_default(signal))
-    disposition = Disposition::standard;
+  else if (a.handler == reinterpret_cast<uint64_t>(SIG_DFL) && (!ends_by_default(signal) || is_init()))
+    disposition = Disposition::standard; // the first process of a PID namespace is not ended by it
   set_disposition(signal, disposition, a.flags);
+}
+
+// The kernel walks the list when SIGKILL ends the process: rdb has no say then.
+void Process::on_robust_list(GuestAddr head) {
+  constexpr int64_t kHeadSize = 24;
+  if (live_ && !in_one_thread())
+    raw_syscall(SYS_set_robust_list, static_cast<int64_t>(head.value), kHeadSize);
 }
 
 void Process::on_asynchronous(int signal, siginfo_t* info, void* context) {
@@ -399,8 +451,11 @@ void Process::on_asynchronous(int signal, siginfo_t* info, void* context) {
   if (receiver == nullptr) return; // the thread is on its way out
   Thread& thread = *receiver;
   if (kSynchronousSignals >> (signal - 1) & 1) {
+    bool standard = action(signal).handler == reinterpret_cast<uint64_t>(SIG_DFL);
+    if (standard && is_init() && !scheduler_.is_over()) return; // it does not end this one, see on_action()
     held_.add(signal, *info);
-    bool blocked = thread.mask >> (signal - 1) & 1 && !scheduler_.is_over();
+    uint64_t mask = thread.mask_of_call.value_or(thread.mask);
+    bool blocked = mask >> (signal - 1) & 1 && !scheduler_.is_over();
     if (blocked) return;
     thread.pending = true;
     if (scheduler_.is_running(thread)) engine().interrupt(context);

@@ -153,6 +153,8 @@ private:
   void load_program();
   Next system_call();
   int64_t dispatch(SystemCall call, Next& next);
+  int64_t wait_with_mask(const SystemCall& call, Next& next);
+  std::optional<uint64_t> mask_of(const SystemCall& call);
   Next handle(const engine::Stop& stop);
   Next give(const PendingSignal& signal);
   // What the guest's own filter says; nothing: the call is allowed.
@@ -200,7 +202,9 @@ private:
   void release_shared_locks();
   size_t choose_waiter(size_t count) override { return scheduler_.choose(count); }
 
+  int check_clone(const SyscallArgs& arguments);
   int64_t sys_clone(const SystemCall& call);
+  bool can_write_word(GuestAddr to);
   int64_t sys_execve(const SystemCall& call);
 
   std::optional<PendingSignal> take_pending(Thread& self);
@@ -210,6 +214,9 @@ private:
   // None is received from here on until the mask is set.
   void hold_signals();
   void on_action(int signal) override;
+  void on_robust_list(GuestAddr head) override;
+  // The first process of a PID namespace, which no signal ends that has no handler.
+  bool is_init() const { return identity().pid == 1; }
   void on_fault(int signal, siginfo_t* info, void* context) override;
   void on_asynchronous(int signal, siginfo_t* info, void* context) override;
 
@@ -226,6 +233,7 @@ private:
   SeccompFilters seccomp_;
   std::set<std::string> said_;
   std::unique_ptr<VforkMemory> vfork_parent_; // of a child by vfork
+  bool shares_actions_ = false;               // of signals, with the parent
   Ending ending_;
   bool live_ = false; // the kernel's signal state follows the guest's
   Scheduler scheduler_;

@@ -3,6 +3,7 @@
 // it gives the baton away when its turn is over, and around every call that may block.
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/print_error.h"
+#include "rdbtool/guest/ending.h"
 #include "rdbtool/guest/kernel_mask.h"
 #include "rdbtool/guest/process.h"
 #include "rdbtool/guest/raw_syscall.h"
@@ -14,6 +15,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -152,7 +154,10 @@ Process::Next Process::run_turns(Thread& self) {
         next = handle(run_guest(delay));
         continue;
       }
-      if (std::optional<PendingSignal> signal = take_pending(self)) next = give(*signal);
+      if (std::optional<PendingSignal> signal = take_pending(self))
+        next = give(*signal);
+      else if (self.mask_before)
+        set_mask(*std::exchange(self.mask_before, std::nullopt));
       if (next == Next::go_on) set_mask(mask()); // opens the kernel's mask again where no handler was entered
       // What has waited together with it comes at the same place: handlers stack up.
       self.delayed = self.pending;
@@ -210,24 +215,14 @@ void Process::end_process(const Ending& ending) {
 
 // A forked child whose only OS thread is not the one that main() runs in: it ends here.
 void Process::end_orphan() {
-  int status = ending_.value;
-  if (failure_) {
-    status = kExitFailure;
-    try {
-      std::rethrow_exception(failure_);
-    } catch (const std::exception& error) {
-      print_error("rdb: {}\n", failure_text(error));
-    }
-  } else if (ending_.kind == Ending::Kind::signalled) {
-    rlimit no_core{0, 0};
-    setrlimit(RLIMIT_CORE, &no_core);
-    std::signal(ending_.value, SIG_DFL);
-    uint64_t none = 0;
-    raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&none), 0, 8);
-    raw_syscall(SYS_tgkill, getpid(), raw_syscall(SYS_gettid), ending_.value);
+  if (!failure_) end_as(ending_);
+  try {
+    std::rethrow_exception(failure_);
+  } catch (const std::exception& error) {
+    print_error( "rdb: {}\n", failure_text(error));
   }
   std::fflush(nullptr);
-  raw_syscall(SYS_exit_group, status);
+  raw_syscall(SYS_exit_group, kExitFailure);
   __builtin_unreachable();
 }
 
@@ -236,6 +231,10 @@ int64_t Process::start_thread(const SystemCall& call) {
   constexpr uint64_t kShared = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND;
   if ((a[0] & kShared) != kShared)
     limit("a thread that does not share memory, files and signal actions (clone flags {:#x})", a[0]);
+  constexpr uint64_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET;
+  if (a[0] & kNamespaces) limit("a thread in a namespace of its own (clone flags {:#x})", a[0]);
+  if (a[0] & CLONE_VFORK) limit("a thread whose maker waits for its end (clone flags {:#x})", a[0]);
+  if (a[0] & CLONE_PIDFD && in_one_thread()) limit("a descriptor of a thread (clone flags {:#x})", a[0]);
   if (!in_one_thread()) affinity_.pin(current().id);
   if (threads().size() == 1) {
     scheduler_.begin_chaos();
@@ -245,6 +244,12 @@ int64_t Process::start_thread(const SystemCall& call) {
   int64_t number =
       in_one_thread() ? identity().pid + static_cast<int64_t>(++fiber_count_) : os_threads_.create();
   if (number < 0) return number;
+  if (a[0] & CLONE_PIDFD) {
+    constexpr int kOfThread = O_EXCL; // PIDFD_THREAD
+    int64_t descriptor = raw_syscall(SYS_pidfd_open, number, kOfThread);
+    if (descriptor < 0) limit("a descriptor of a thread (clone flags {:#x})", a[0]);
+    write_word(GuestAddr(a[2]), static_cast<uint32_t>(descriptor));
+  }
   Thread& created = add_thread(std::make_unique<Thread>(ThreadId(static_cast<int32_t>(number))));
   created.mask = mask();
   affinity_.inherit(created.id, current().id);
@@ -283,6 +288,7 @@ Process::Next Process::end_thread(const SystemCall& call) {
   block_asynchronous();
   if (self.received.number != 0 && self.received.info.si_code != SI_TKILL)
     raw_syscall(SYS_kill, getpid(), self.received.number);
+  on_robust_list({}); // what it held has been released, and the list may be gone when this OS thread ends
   self_ = nullptr;
   OsThreads::finishing();
   affinity_.forget(self.id);

@@ -60,6 +60,11 @@ constexpr uint64_t kRedZone = 128;
 constexpr uint64_t kContextFlags = 7;
 constexpr uint64_t kClearedFlags = 0x10500; // DF, TF, RF
 constexpr uint64_t kTrapFlag = 0x100;
+constexpr uint32_t kMxcsrBits = 0xFFFF; // those that a CPU with SSE2 has; the others fault
+constexpr size_t kMxcsrOffset = 24;
+constexpr size_t kHeaderOffset = 512; // of the XSAVE area
+constexpr size_t kSmallestXstate = 576;
+constexpr int kAutoDisarm = 1 << 31;         // SS_AUTODISARM
 constexpr uint64_t kRestoredFlags = 0x50DD5; // AC, OF, DF, TF, SF, ZF, AF, PF, CF, RF
 
 // Pairs of (field in the frame, register): one list for both directions.
@@ -86,36 +91,49 @@ void each_register(SigContext& context, engine::Registers& regs, F&& f) {
   f(context.ip, regs.rip);
 }
 
+bool lies_in(const AlternateStack& stack, uint64_t sp) {
+  return !(stack.flags & SS_DISABLE) && sp > stack.base && sp - stack.base <= stack.size;
+}
+
+// Whether the frame's state can be loaded: the CPU faults for bits that it does not know.
+bool is_loadable(const std::vector<std::byte>& vectors, bool extended) {
+  uint32_t mxcsr;
+  std::memcpy(&mxcsr, vectors.data() + kMxcsrOffset, sizeof mxcsr);
+  if (mxcsr & ~kMxcsrBits) return false;
+  if (!extended) return true;
+  uint64_t header[3]; // which components are there, how they are compacted, nothing
+  std::memcpy(header, vectors.data() + kHeaderOffset, sizeof header);
+  return (header[0] & ~engine::cpu().xcr0) == 0 && header[1] == 0 && header[2] == 0;
+}
+
 } // namespace
 
 void reset_vectors(engine::Engine& engine) {
   std::vector<std::byte> vectors(engine.vector_size());
   const uint32_t mxcsr = 0x1F80;
-  std::memcpy(vectors.data() + 24, &mxcsr, 4);
+  std::memcpy(vectors.data() + kMxcsrOffset, &mxcsr, 4);
   engine.write_vectors(vectors);
 }
 
 bool on_alternate_stack(const AlternateStack& stack, uint64_t sp) {
-  return !(stack.flags & SS_DISABLE) && sp > stack.base && sp - stack.base <= stack.size;
+  return !(stack.flags & kAutoDisarm) && lies_in(stack, sp);
 }
 
 bool push_signal_frame(engine::Engine& engine, engine::GuestMemory& memory, const SignalAction& action,
                        const AlternateStack& stack, uint64_t mask, const PendingSignal& signal) {
   engine::Registers& regs = engine.registers();
   uint64_t sp = regs.gpr[RSP] - kRedZone;
-  bool nested = on_alternate_stack(stack, regs.gpr[RSP]);
-  if (action.flags & SA_ONSTACK && !(stack.flags & SS_DISABLE) && !nested) {
+  bool alternate = on_alternate_stack(stack, regs.gpr[RSP]);
+  if (action.flags & SA_ONSTACK && !(stack.flags & SS_DISABLE) && !on_alternate_stack(stack, sp)) {
     sp = stack.base + stack.size;
-    nested = true;
-  } else if (!(action.flags & SA_ONSTACK)) {
-    nested = false;
+    alternate = true;
   }
   size_t vector_size = engine.vector_size();
   sp = (sp - vector_size - 4) & ~63ull;
   uint64_t fpstate = sp;
   uint64_t at = ((sp - sizeof(Frame)) & ~15ull) - 8;
   // A handler that would overflow its alternate stack gets no frame.
-  if (nested && (at <= stack.base || at > stack.base + stack.size)) return false;
+  if (alternate && !lies_in(stack, at)) return false;
 
   std::vector<std::byte> vectors(vector_size + 4);
   engine.read_vectors({vectors.data(), vector_size});
@@ -127,9 +145,9 @@ bool push_signal_frame(engine::Engine& engine, engine::GuestMemory& memory, cons
   trailer.xstate_size = static_cast<uint32_t>(vector_size);
   std::memcpy(vectors.data() + kTrailerOffset, &trailer, sizeof trailer);
   uint64_t used;
-  std::memcpy(&used, vectors.data() + 512, 8);
+  std::memcpy(&used, vectors.data() + kHeaderOffset, 8);
   used |= 3; // the kernel always marks the legacy parts
-  std::memcpy(vectors.data() + 512, &used, 8);
+  std::memcpy(vectors.data() + kHeaderOffset, &used, 8);
   std::memcpy(vectors.data() + vector_size, &kMagic2, 4);
 
   Frame frame = {};
@@ -161,6 +179,7 @@ bool push_signal_frame(engine::Engine& engine, engine::GuestMemory& memory, cons
   regs.gpr[RAX] = 0;
   regs.rip = action.handler;
   regs.rflags &= ~kClearedFlags;
+  reset_vectors(engine);
   return true;
 }
 
@@ -171,22 +190,30 @@ bool pop_signal_frame(engine::Engine& engine, engine::GuestMemory& memory, uint6
   Frame frame;
   if (memory.read(GuestAddr(regs.gpr[RSP] - 8), &frame, sizeof frame) != sizeof frame) return false;
   SigContext& context = frame.ucontext.context;
-  if (context.fpstate != 0) {
+  if (context.fpstate == 0) {
+    reset_vectors(engine);
+  } else {
     size_t vector_size = engine.vector_size();
     std::vector<std::byte> vectors(vector_size);
-    if (memory.read(GuestAddr(context.fpstate), vectors.data(), 512) != 512) return false;
+    if (memory.read(GuestAddr(context.fpstate), vectors.data(), kHeaderOffset) != kHeaderOffset) return false;
     XsaveTrailer trailer;
     std::memcpy(&trailer, vectors.data() + kTrailerOffset, sizeof trailer);
-    bool extended =
-        trailer.magic1 == kMagic1 && trailer.xstate_size <= vector_size && trailer.xstate_size >= 576;
+    // Without both marks there is nothing but the legacy part.
+    uint32_t magic2 = 0;
+    bool extended = trailer.magic1 == kMagic1 && trailer.xstate_size <= vector_size &&
+                    trailer.xstate_size >= kSmallestXstate && trailer.xstate_size <= trailer.extended_size &&
+                    memory.read(GuestAddr(context.fpstate + trailer.xstate_size), &magic2, 4) == 4 &&
+                    magic2 == kMagic2;
     uint64_t used = 3;
+    if (extended &&
+        memory.read(GuestAddr(context.fpstate), vectors.data(), trailer.xstate_size) != trailer.xstate_size)
+      return false;
+    if (!is_loadable(vectors, extended)) return false;
     if (extended) {
-      if (memory.read(GuestAddr(context.fpstate), vectors.data(), trailer.xstate_size) != trailer.xstate_size)
-        return false;
-      std::memcpy(&used, vectors.data() + 512, 8);
+      std::memcpy(&used, vectors.data() + kHeaderOffset, 8);
       used &= trailer.features;
     }
-    std::memcpy(vectors.data() + 512, &used, 8);
+    std::memcpy(vectors.data() + kHeaderOffset, &used, 8);
     engine.write_vectors(vectors);
   }
   each_register(context, regs, [](uint64_t& field, uint64_t& reg) { reg = field; });

@@ -31,8 +31,8 @@ struct PendingSignal {
   uint64_t fault_address = 0; // cr2
 };
 
-// Builds the frame and points the registers at the handler. `mask` is what sigreturn will restore. False if
-// the stack cannot take it.
+// Builds the frame, points the registers at the handler and gives it fresh x87 and vector state. `mask` is
+// what sigreturn will restore. False if the stack cannot take it.
 bool push_signal_frame(engine::Engine& engine, engine::GuestMemory& memory, const SignalAction& action,
                        const AlternateStack& stack, uint64_t mask, const PendingSignal& signal);
 
@@ -40,9 +40,10 @@ bool push_signal_frame(engine::Engine& engine, engine::GuestMemory& memory, cons
 bool pop_signal_frame(engine::Engine& engine, engine::GuestMemory& memory, uint64_t& mask,
                       AlternateStack& stack);
 
-// The vector state of a new program.
+// The x87 and vector state of a new program, and of a signal handler.
 void reset_vectors(engine::Engine& engine);
 
+// Never so for a stack that is disarmed when a handler begins: a program that is there has left it.
 bool on_alternate_stack(const AlternateStack& stack, uint64_t sp);
 
 } // namespace rdb::guest

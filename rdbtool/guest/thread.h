@@ -31,6 +31,17 @@ struct Thread {
   std::vector<std::byte> vectors;
 
   uint64_t mask = 0; // blocked signals
+  // The one that comes back when a signal has ended a call that waits with a mask of its own (ppoll ...):
+  // until the signal is delivered, `mask` is the call's.
+  std::optional<uint64_t> mask_before;
+  std::optional<uint64_t> mask_of_call; // while it is in such a call
+  bool waited_with_mask = false;        // in a replay: a signal may have ended such a call just now
+  // What the last faults of the thread were: the kernel puts it into the frames of all later signals.
+  struct {
+    uint64_t number = 0;
+    uint64_t error_code = 0;
+    uint64_t address = 0; // of the last page fault
+  } last_trap;
   AlternateStack alternate_stack;
   GuestAddr clear_child_tid; // cleared, and its waiters woken, when the thread ends
   GuestAddr robust_list;     // head of the list of locks that are marked when the thread ends

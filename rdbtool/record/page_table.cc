@@ -25,6 +25,39 @@ std::optional<uint32_t> PageTable::add(size_t pages) {
   return first;
 }
 
+void PageTable::set_locks(uint32_t process, const std::vector<Lock>& locks) {
+  std::vector<Lock> missing = locks;
+  std::vector<LockEntry*> gone;
+  for (uint32_t i = 0; i < used_locks_; ++i) {
+    LockEntry& entry = locks_[i];
+    if (entry.process != process) continue;
+    if (std::erase(missing, entry.lock) == 0) gone.push_back(&entry);
+  }
+  for (const Lock& lock : missing) {
+    // One that finds no room is not marked: that many at once are not to be expected.
+    for (uint32_t i = 0; i < kLocks; ++i) {
+      uint32_t nobody = 0;
+      if (!locks_[i].process.compare_exchange_strong(nobody, kBeingMade)) continue;
+      locks_[i].lock = lock;
+      locks_[i].process = process;
+      for (uint32_t used = used_locks_; used <= i && !used_locks_.compare_exchange_weak(used, i + 1);) {
+      }
+      break;
+    }
+  }
+  for (LockEntry* entry : gone)
+    entry->process = 0;
+}
+
+void PageTable::each_lock(uint32_t page, const OfPage& each) {
+  for (uint32_t i = 0; i < used_locks_; ++i) {
+    uint32_t process = locks_[i].process;
+    if (process == 0 || process == kBeingMade) continue;
+    Lock lock = locks_[i].lock;
+    if (lock.page == page && each(process, lock)) locks_[i].process.compare_exchange_strong(process, 0);
+  }
+}
+
 PageTable::Waiter* PageTable::waiter(uint32_t process) {
   for (Waiter& waiter : waiters_) {
     uint32_t who = waiter.process;

@@ -29,6 +29,20 @@ public:
   std::optional<uint32_t> add(size_t pages);
   Page& page(uint32_t number) { return pages_[number]; }
 
+  // Robust locks in these pages that threads have, as their processes said when they let go of a page: what
+  // they had when a signal ended them that nobody sees come (SIGKILL).
+  struct Lock {
+    uint32_t thread = 0;
+    uint32_t page = 0;
+    uint32_t offset = 0; // of its word in the page
+    bool operator==(const Lock&) const = default;
+  };
+  // All that a process has now.
+  void set_locks(uint32_t process, const std::vector<Lock>& locks);
+  // Calls `each` with the process and the lock; the lock is forgotten if it returns true.
+  using OfPage = std::function<bool(uint32_t process, const Lock& lock)>;
+  void each_lock(uint32_t page, const OfPage& each);
+
   // The process keeps its pages while it waits for this one; `yields`: as long as nobody waits in a circle.
   void begin_wait(uint32_t process, uint32_t page, bool yields);
   void end_wait(uint32_t process);
@@ -46,6 +60,13 @@ private:
     std::atomic<uint32_t> process;
     std::atomic<uint32_t> page;
   };
+  // Nobody's if `process` is 0; kBeingMade while the rest is not there yet.
+  struct LockEntry {
+    std::atomic<uint32_t> process;
+    Lock lock;
+  };
+  static constexpr uint32_t kBeingMade = ~0u;
+  static constexpr size_t kLocks = 4096;
   static constexpr size_t kWaiters = 1024;
   static constexpr size_t kPages = size_t{1} << 22;
   static constexpr uint32_t kYields = 1u << 31;
@@ -58,6 +79,8 @@ private:
   uint64_t id_ = 0;
   std::atomic<uint32_t> used_ = 0; // pages
   Waiter waiters_[kWaiters] = {};
+  std::atomic<uint32_t> used_locks_ = 0; // entries that were ever used
+  LockEntry locks_[kLocks] = {};
   Page pages_[];
 };
 

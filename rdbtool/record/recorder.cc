@@ -2,6 +2,7 @@
 #include "rdbtool/record/recorder.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/guest/ending.h"
 #include "rdbtool/guest/handover.h"
 #include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/guest/raw_syscall.h"
@@ -10,9 +11,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -195,6 +200,7 @@ int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, c
     log_call(process, call, -shape.error, {});
     return -shape.error;
   }
+  if (std::optional<KillCall> kill = kill_call(process, call)) return kill_by(process, call, *kill);
   CallState& state = state_of(process);
   OutputOrder::Turn output_turn(order_, process, state.output);
   std::optional<size_t> target = output_argument(call.number);
@@ -271,7 +277,9 @@ int64_t Recorder::perform(guest::Process& process, const guest::SystemCall& call
   }
   using Baton = guest::Process::Baton;
   bool kept = keeps_baton || seen || needs_shared;
-  int64_t result = process.kernel_call(shape, reachable, kept ? Baton::kept : Baton::given);
+  bool waits_for_lock = call.number == SYS_futex && shared_.is_lock(GuestAddr(call.arguments[0]));
+  int64_t result = waits_for_lock ? wait_for_lock(process, shape, call, reachable)
+                                  : process.kernel_call(shape, reachable, kept ? Baton::kept : Baton::given);
   if (result == -EFAULT && shared_.any()) {
     // It may have been something that the table does not say.
     shared_.take_all(process);
@@ -281,6 +289,73 @@ int64_t Recorder::perform(guest::Process& process, const guest::SystemCall& call
     shared_.file_changed(state.file_change.device(), state.file_change.inode());
   if (check_pages && !state.file_change.possible()) page_check_.after(process.space(), shape.info->name);
   return result;
+}
+
+// SIGKILL to all that a call of kill names, but not to the recorder.
+int64_t Recorder::kill_by(guest::Process& process, const guest::SystemCall& call, KillCall kill) {
+  ucred recorder{};
+  socklen_t size = sizeof recorder;
+  getsockopt(log_.ends().control_fd, SOL_SOCKET, SO_PEERCRED, &recorder, &size);
+  if (shared_.any()) shared_.let_go();
+  int64_t result = kill_others(kill, recorder.pid);
+  if (!kill.ends_caller()) {
+    log_call(process, call, result, {});
+    return result;
+  }
+  log_call(process, call, 0, {});
+  process.registers().gpr[engine::RAX] = 0; // as replay has it
+  ended(process, {guest::Ending::Kind::signalled, SIGKILL});
+  guest::end_as({guest::Ending::Kind::signalled, SIGKILL});
+}
+
+// A wait for a robust lock. Who has it may be killed and the kernel may not be able to mark it; nobody wakes
+// the waiters then, so they look now and then.
+int64_t Recorder::wait_for_lock(guest::Process& process, const CallShape& shape,
+                                const guest::SystemCall& call, const SyscallArgs& reachable) {
+  using guest::Process;
+  const SyscallArgs& a = call.arguments;
+  int command = static_cast<int>(a[1]) & FUTEX_CMD_MASK;
+  bool plain = command == FUTEX_WAIT;
+  std::optional<timespec> deadline;
+  bool usable = plain || command == FUTEX_WAIT_BITSET;
+  clockid_t clock = !plain && a[1] & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+  constexpr long kSecond = 1'000'000'000;
+  auto later = [&](const timespec& by) {
+    timespec result;
+    clock_gettime(clock, &result);
+    result.tv_sec += by.tv_sec + (result.tv_nsec + by.tv_nsec) / kSecond;
+    result.tv_nsec = (result.tv_nsec + by.tv_nsec) % kSecond;
+    return result;
+  };
+  if (usable && a[3] != 0) {
+    timespec time;
+    usable = process.space().read(GuestAddr(a[3]), &time, sizeof time) == sizeof time && time.tv_sec >= 0 &&
+             time.tv_sec < kSecond * 4 && time.tv_nsec >= 0 && time.tv_nsec < kSecond;
+    if (usable) deadline = plain ? later(time) : time;
+  }
+  if (!usable) return process.kernel_call(shape, reachable, Process::Baton::given);
+  SyscallArgs part = reachable;
+  part[1] = FUTEX_WAIT_BITSET | (clock == CLOCK_REALTIME ? FUTEX_CLOCK_REALTIME : 0);
+  if (plain) part[5] = FUTEX_BITSET_MATCH_ANY;
+  for (;;) {
+    constexpr timespec kPatience{0, 50'000'000};
+    timespec until = later(kPatience);
+    auto earlier = [](const timespec& x, const timespec& y) {
+      return x.tv_sec != y.tv_sec ? x.tv_sec < y.tv_sec : x.tv_nsec < y.tv_nsec;
+    };
+    bool last = deadline && earlier(*deadline, until);
+    if (last) until = *deadline;
+    part[3] = reinterpret_cast<uint64_t>(&until);
+    shared_.let_go();
+    int64_t result = process.kernel_call(shape, part, Process::Baton::given);
+    if (result == -EINTR && !deadline) {
+      // Without a time limit the kernel would have begun again after most handlers.
+      const guest::SignalAction& action = process.action(process.current().received.number);
+      if (action.flags & SA_RESTART) return guest::kNotStarted;
+    }
+    if (result != -ETIMEDOUT || last) return result;
+    shared_.mark_lock_of_dead(process, GuestAddr(a[0]));
+  }
 }
 
 // What a call did beside its result and its output: to memory by way of a mapped file, and to the terminal.
@@ -423,6 +498,7 @@ bool Recorder::reach(guest::Process& process, const engine::Fault& fault) {
 uint64_t Recorder::stretch(guest::Process& process) {
   constexpr uint64_t kShort = 100'000;
   if (!shared_.any()) return UINT64_MAX;
+  shared_.mark_locks_of_dead(process);
   if (shared_.wanted()) shared_.let_go_between_instructions(process);
   return kShort;
 }
@@ -484,20 +560,22 @@ void Recorder::before_fork(guest::Process& process) {
   if (shared_files_.any()) shared_files_.tell(process.space(), shared_, log_);
   if (!log_.prepare_child(trace::ProcessOrigin::kForked, process.now(), &child_ends_))
     limit("more processes recorded at the same time (fork at time {})", process.now().value);
+  // The lowest free descriptors are the guest's: clone may be about to give it one.
+  child_ends_ = {guest::move_out_of_reach(child_ends_.ring_fd),
+                 guest::move_out_of_reach(child_ends_.control_fd)};
 }
 
 void Recorder::after_fork(guest::Process& process, int64_t result) {
   shared_.after_fork(result);
   if (result != 0) {
-    trace::LogProducer::close_ends(child_ends_);
+    guest::close_own_descriptor(child_ends_.ring_fd);
+    guest::close_own_descriptor(child_ends_.control_fd);
     return;
   }
   trace::ProducerEnds old = log_.ends();
   log_.detach();
   guest::close_own_descriptor(old.ring_fd);
   guest::close_own_descriptor(old.control_fd);
-  child_ends_ = {guest::move_out_of_reach(child_ends_.ring_fd),
-                 guest::move_out_of_reach(child_ends_.control_fd)};
   if (!log_.attach(child_ends_)) bug("cannot attach to the log");
   // Of the calls that other threads were in, nothing is left here.
   calls_.clear();

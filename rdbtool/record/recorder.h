@@ -6,6 +6,7 @@
 #include "rdbtool/guest/process.h"
 #include "rdbtool/guest/syscalls/redirected_call.h"
 #include "rdbtool/record/descriptors.h"
+#include "rdbtool/record/kill_calls.h"
 #include "rdbtool/record/mapped_files.h"
 #include "rdbtool/record/output_bytes.h"
 #include "rdbtool/record/output_order.h"
@@ -81,6 +82,9 @@ private:
   int64_t perform(guest::Process& process, const guest::SystemCall& call, const CallShape& shape,
                   CallState& state, const SyscallArgs& arguments, bool keeps_baton);
   bool keeps_baton(const guest::Process& process, const guest::SystemCall& call, const CallShape& shape);
+  int64_t kill_by(guest::Process& process, const guest::SystemCall& call, KillCall kill);
+  int64_t wait_for_lock(guest::Process& process, const CallShape& shape, const guest::SystemCall& call,
+                        const SyscallArgs& reachable);
   void log_dropped_pages(guest::Process& process, const guest::SystemCall& call);
   enum class Pages : uint8_t { all, not_zero };
   void log_pages(guest::Process& process, uint64_t begin, uint64_t end, Pages which = Pages::all);

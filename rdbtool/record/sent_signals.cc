@@ -2,7 +2,9 @@
 #include "rdbtool/record/sent_signals.h"
 
 #include "rdbtool/guest/raw_syscall.h"
+#include "rdbtool/guest/signal_frame.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -18,7 +20,17 @@
 namespace rdb::record {
 namespace {
 
-constexpr int kPassedOn[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
+// All that would end rdb, and SIGWINCH: a signal to the group that it shares with the program is not to end
+// the recording. Those that stop and continue a group are rdb's own, too.
+constexpr int kNotHeld[] = {SIGKILL, SIGSTOP, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGCHLD, SIGURG};
+// Sent by the kernel, to a terminal's foreground group; or about rdb itself.
+constexpr int kOfTerminal[] = {SIGHUP, SIGINT, SIGQUIT, SIGWINCH};
+constexpr int kOwn[] = {SIGPIPE, SIGXFSZ, SIGXCPU};
+
+template <size_t N>
+bool is_among(int signal, const int (&list)[N]) {
+  return std::find(std::begin(list), std::end(list), signal) != std::end(list);
+}
 
 constexpr uint64_t kMillisecond = 1'000'000;
 // Who signals the processes of a group one by one needs a moment for all of them.
@@ -33,8 +45,9 @@ uint64_t now_ns() {
 
 // The program has inherited that, too.
 bool is_ignored(int signal) {
-  struct sigaction action;
-  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+  guest::SignalAction action;
+  return guest::raw_syscall(SYS_rt_sigaction, signal, 0, reinterpret_cast<int64_t>(&action), 8) == 0 &&
+         action.handler == reinterpret_cast<uint64_t>(SIG_IGN);
 }
 
 constexpr size_t kStack = 16384;
@@ -51,18 +64,31 @@ int stand_by(void* rdb) {
 } // namespace
 
 SentSignals::SentSignals() {
-  sigemptyset(&signals_);
-  for (int signal : kPassedOn)
-    if (!is_ignored(signal)) sigaddset(&signals_, signal);
-  sigprocmask(SIG_BLOCK, &signals_, &old_mask_);
-  fd_ = signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK);
+  // Not with sigaddset(): to that, the two which the C library uses itself do not exist.
+  uint64_t held = 0;
+  for (int signal = 1; signal <= 64; ++signal)
+    if (!is_among(signal, kNotHeld) && !is_ignored(signal)) held |= 1ull << (signal - 1);
+  sigemptyset(&old_mask_);
+  guest::raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, reinterpret_cast<int64_t>(&held),
+                     reinterpret_cast<int64_t>(&old_mask_), sizeof held);
+  fd_ = static_cast<int>(guest::raw_syscall(SYS_signalfd4, -1, reinterpret_cast<int64_t>(&held), sizeof held,
+                                            SFD_CLOEXEC | SFD_NONBLOCK));
   replace_bystander();
 }
 
 SentSignals::~SentSignals() {
+  drop();
   close(fd_);
   end_bystander();
-  sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
+  guest::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&old_mask_), 0,
+                     sizeof(uint64_t));
+}
+
+// What was sent to the program's group while it ended is not for rdb, which ends as the program does.
+void SentSignals::drop() const {
+  signalfd_siginfo info;
+  while (read(fd_, &info, sizeof info) == sizeof info) {
+  }
 }
 
 void SentSignals::replace_bystander() {
@@ -110,7 +136,8 @@ std::optional<SentSignals::Sent> SentSignals::take() {
   Sent sent{.number = static_cast<int>(info.ssi_signo)};
   bool by_kernel = info.ssi_code > 0;
   if (!by_kernel) sent.by = static_cast<pid_t>(info.ssi_pid);
-  bool by_terminal = by_kernel && sent.number != SIGALRM;
+  bool by_terminal = by_kernel && is_among(sent.number, kOfTerminal);
+  sent.for_rdb = sent.by == getpid() || (by_kernel && is_among(sent.number, kOwn));
   if (by_terminal || others >> (sent.number - 1) & 1) sent.to = SentTo::group;
   uint64_t now = now_ns();
   sent.again = sent.number == last_ && now - last_ns_ < kAtOnce;

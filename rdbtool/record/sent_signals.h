@@ -32,16 +32,17 @@ public:
     int number = 0;
     pid_t by = 0; // 0: the kernel
     SentTo to = SentTo::rdb;
+    bool for_rdb = false; // it is about what rdb itself has done: a write to a closed pipe, for example
     bool again = false; // it follows another at once: who signals rdb and its group (timeout does) means one
   };
   std::optional<Sent> take();
 
 private:
+  void drop() const;
   void replace_bystander();
   void end_bystander();
   uint64_t waiting_for_bystander() const;
 
-  sigset_t signals_;
   sigset_t old_mask_;
   int fd_ = -1;
   pid_t bystander_ = -1;

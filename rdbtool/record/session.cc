@@ -169,7 +169,7 @@ public:
 private:
   void on_signal(const SentSignals::Sent& sent) {
     // What recorded processes send to their parent is not meant for themselves.
-    if (sent.by != 0 && consumer_.has_recorded(sent.by)) return;
+    if (sent.for_rdb || (sent.by != 0 && consumer_.has_recorded(sent.by))) return;
     if (sent.to == SentSignals::SentTo::rdb || !in_group(child_)) pass_on(sent.number);
     bool ends = std::ranges::find(kEndings, sent.number) != std::end(kEndings);
     if (ends || sent.number == SIGHUP) told_to_end_ = sent.number;

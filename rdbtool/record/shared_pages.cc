@@ -4,6 +4,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/guest/raw_syscall.h"
+#include "rdbtool/record/process_state.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -24,25 +25,6 @@ using guest::kPage;
 
 void protect(uint64_t begin, uint64_t size, int protection) {
   guest::raw_syscall(SYS_mprotect, static_cast<int64_t>(begin), static_cast<int64_t>(size), protection);
-}
-
-// As in /proc/PID/stat; 0 if there is no such process.
-char state_of(uint32_t pid) {
-  char text[512];
-  std::snprintf(text, sizeof text, "/proc/%u/stat", pid);
-  int fd = open(text, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM ? 'R' : 0;
-  ssize_t n = read(fd, text, sizeof text - 1);
-  close(fd);
-  text[std::max<ssize_t>(n, 0)] = 0;
-  const char* behind_name = std::strrchr(text, ')');
-  return behind_name != nullptr && behind_name[1] == ' ' ? behind_name[2] : '\0';
-}
-
-// One that was killed, and that nobody has waited for yet, owns nothing any more.
-bool is_alive(uint32_t pid) {
-  char state = state_of(pid);
-  return state != 0 && state != 'Z' && state != 'X';
 }
 
 // Until someone wakes it, or its owner may have died: the longer it waits, the more seldom it looks.
@@ -91,7 +73,8 @@ void SharedPages::add(const guest::Mapping& mapping) {
   areas_.push_back(std::move(area));
 }
 
-void SharedPages::before_fork(const guest::Process& process) {
+void SharedPages::before_fork(guest::Process& process) {
+  process_ = &process;
   give_back();
   for (const auto& [begin, mapping] : process.space().mappings()) {
     bool writable = mapping.protection & PROT_WRITE || mapping.flags & MAP_ANONYMOUS;
@@ -199,6 +182,12 @@ void SharedPages::own(guest::Process& process, Area& area, size_t page) {
 
 void SharedPages::now_owned(guest::Process& process, Area& area, size_t page) {
   held_.push_back({static_cast<size_t>(&area - areas_.data()), page});
+  mark_locks(process, area, page);
+  log_change(process, area, page);
+}
+
+// What the page holds, unless this process knows it.
+void SharedPages::log_change(guest::Process& process, Area& area, size_t page) {
   uint32_t version = state(area, page).version;
   if (area.known[page] == version) return;
   area.known[page] = version;
@@ -261,6 +250,7 @@ void SharedPages::release(Area& area, size_t page, Hold now) {
 }
 
 void SharedPages::give_back(const std::vector<Held>& but) {
+  if (!held_.empty()) tell_locks();
   auto goes = [&](const Held& held) { return std::ranges::find(but, held) == but.end(); };
   for (const Held& held : held_)
     if (goes(held)) protect(areas_[held.area].address(held.page), kPage, PROT_NONE);
@@ -286,6 +276,7 @@ bool SharedPages::wanted() const {
 
 void SharedPages::leave() {
   give_back();
+  process_ = nullptr; // what it still has is marked when it is dead
   for (Area& area : areas_)
     --state(area, 0).users;
 }

@@ -34,7 +34,7 @@ public:
   bool any() const { return !areas_.empty(); }
 
   // Around a fork, the latter in both processes.
-  void before_fork(const guest::Process& process);
+  void before_fork(guest::Process& process);
   void after_fork(int64_t result);
 
   // The guest, or rdb in its place, could not read or write there: true if it can now.
@@ -67,6 +67,12 @@ public:
 
   // Lets a call of futex name words that are shared where the kernel finds them whoever owns their pages.
   void redirect_futex(SyscallArgs& arguments) const;
+  // Whether someone has said that it has a robust lock whose word is there.
+  bool is_lock(GuestAddr word) const;
+  // Marks the locks of processes that have died: those in pages that this process has; or the one at this
+  // place, whoever has its page.
+  void mark_locks_of_dead(guest::Process& process);
+  void mark_lock_of_dead(guest::Process& process, GuestAddr word);
   // What the mapping at this address is called by all processes that have it; 0: it is not shared.
   uint64_t area_id(uint64_t address) const;
   // After a call that may have changed mappings.
@@ -108,6 +114,10 @@ private:
   void withhold(const Area& area);
   void own(guest::Process& process, Area& area, size_t page);
   void now_owned(guest::Process& process, Area& area, size_t page);
+  void log_change(guest::Process& process, Area& area, size_t page);
+  bool mark_locks(guest::Process& process, Area& area, size_t page);
+  void tell_locks();
+  bool peek(GuestAddr from, void* to, size_t size);
   static void open_to(Area& area, size_t page, bool write);
   void release(Area& area, size_t page, Hold now);
   void give_back(const std::vector<Held>& but = {});
@@ -128,7 +138,9 @@ private:
 
   Changed changed_;
   Refuse refuse_;
-  PageTable* table_ = nullptr; // with the first area
+  PageTable* table_ = nullptr;        // with the first area
+  guest::Process* process_ = nullptr; // likewise
+  bool has_locks_ = false;            // that the table knows of
   std::vector<Area> areas_;
   std::vector<Held> held_;
   uint64_t taken_at_ = UINT64_MAX; // when an instruction needed one the last time

@@ -9,6 +9,7 @@
 #include "rdbtool/replay/string_part.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -219,6 +220,7 @@ void Replayer::system_call(const trace::Input& input) {
   if (logged.output != trace::OutputStream::kNone && sink_ != nullptr) show_output(logged);
   regs.gpr[engine::RAX] = static_cast<uint64_t>(logged.result);
   if (logged.result == 0) begin_child(call);
+  current().waited_with_mask = logged.result == -EINTR && guest::mask_argument(call.number) >= 0;
 }
 
 void Replayer::show_output(const trace::SyscallInput& input) {
@@ -264,6 +266,8 @@ void Replayer::signal(const trace::SignalInput& input) {
   pending.trap_number = input.trap_number;
   pending.error_code = input.error_code;
   pending.fault_address = input.fault_address.value;
+  // The call that it has ended had a mask of its own, which is in the log here only.
+  if (std::exchange(current().waited_with_mask, false)) wait_ended(input.mask);
   if (input.handler != GuestAddr(action(input.number).handler) || input.mask != mask())
     differ(fmt::format("handler {:#x} and mask {:#x} for signal {}", input.handler.value, input.mask,
                        input.number),

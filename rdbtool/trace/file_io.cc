@@ -26,11 +26,11 @@ public:
     pthread_sigmask(SIG_BLOCK, &limit_, &old_);
   }
   ~WithoutSigxfsz() {
-    if (exceeded_ && !sigismember(&old_, SIGXFSZ)) {
-      timespec at_once = {};
-      sigtimedwait(&limit_, nullptr, &at_once);
-    }
-    pthread_sigmask(SIG_SETMASK, &old_, nullptr);
+    if (sigismember(&old_, SIGXFSZ)) return;
+    timespec at_once = {};
+    if (exceeded_) sigtimedwait(&limit_, nullptr, &at_once);
+    // This one alone: the C library would let in the two that it uses itself.
+    pthread_sigmask(SIG_UNBLOCK, &limit_, nullptr);
   }
   void exceeded() { exceeded_ = true; }
 

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Robust locks in memory that recorded processes share. The kernel marks them when SIGKILL ends the process
+// that has them, as far as it can reach them: not in pages which that process has let go of, for they are
+// protected. Those locks cannot change until the process has the page again, so they are known when it lets
+// go; and whoever takes the page next, or waits for a lock in it, marks them in place of the kernel.
+#include "rdbtool/guest/raw_syscall.h"
+#include "rdbtool/guest/robust_list.h"
+#include "rdbtool/record/process_state.h"
+#include "rdbtool/record/shared_pages.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace rdb::record {
+
+using guest::kPage;
+
+// Guest memory as it is, without taking a page for it.
+bool SharedPages::peek(GuestAddr from, void* to, size_t size) {
+  std::optional<uint64_t> shared = always_there(from.value);
+  if (!shared) return process_->space().read(from, to, size) == size;
+  iovec there{reinterpret_cast<void*>(*shared), size};
+  iovec here{to, size};
+  return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(size);
+}
+
+void SharedPages::tell_locks() {
+  if (process_ == nullptr) return;
+  std::vector<PageTable::Lock> locks;
+  for (const auto& [id, thread] : process_->threads()) {
+    auto number = static_cast<uint32_t>(id.value);
+    guest::walk_robust_list(
+        thread->robust_list, [&](GuestAddr from, void* to, size_t size) { return peek(from, to, size); },
+        [&](GuestAddr word, bool inherits) {
+          const Area* area = find(word.value);
+          uint32_t value;
+          if (area == nullptr || inherits || word.value % 4 != 0 || !peek(word, &value, 4)) return true;
+          if ((value & FUTEX_TID_MASK) != number) return true;
+          locks.push_back({number, area->first + static_cast<uint32_t>(area->page(word.value)),
+                           static_cast<uint32_t>(word.value % kPage)});
+          return true;
+        });
+  }
+  if (locks.empty() && !has_locks_) return;
+  table_->set_locks(static_cast<uint32_t>(process_->identity().pid), locks);
+  has_locks_ = !locks.empty();
+}
+
+// In a page that this process owns. True if there was one.
+bool SharedPages::mark_locks(guest::Process& process, Area& area, size_t page) {
+  auto self = static_cast<uint32_t>(process.identity().pid);
+  bool any = false;
+  table_->each_lock(area.first + static_cast<uint32_t>(page),
+                    [&](uint32_t holder, const PageTable::Lock& lock) {
+                      if (holder == self || is_alive_for_good(holder)) return false;
+                      auto* word = reinterpret_cast<uint32_t*>(area.copy + page * kPage + lock.offset);
+                      uint32_t value = *word;
+                      if ((value & FUTEX_TID_MASK) != lock.thread) return true;
+                      *word = (value & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
+                      ++state(area, page).version;
+                      any = true;
+                      if (value & FUTEX_WAITERS)
+                        guest::raw_syscall(SYS_futex, reinterpret_cast<int64_t>(word), FUTEX_WAKE, 1);
+                      return true;
+                    });
+  return any;
+}
+
+void SharedPages::mark_locks_of_dead(guest::Process& process) {
+  for (const Held& held : held_) {
+    Area& area = areas_[held.area];
+    if (mark_locks(process, area, held.page)) log_change(process, area, held.page);
+  }
+}
+
+bool SharedPages::is_lock(GuestAddr word) const {
+  const Area* area = find(word.value);
+  if (area == nullptr) return false;
+  bool found = false;
+  uint32_t page = area->first + static_cast<uint32_t>(area->page(word.value));
+  table_->each_lock(page, [&](uint32_t, const PageTable::Lock& lock) {
+    found |= lock.offset == word.value % kPage;
+    return false;
+  });
+  return found;
+}
+
+void SharedPages::mark_lock_of_dead(guest::Process& process, GuestAddr word) {
+  const Area* area = find(word.value);
+  if (area == nullptr) return;
+  bool dead = false;
+  uint32_t page = area->first + static_cast<uint32_t>(area->page(word.value));
+  table_->each_lock(page, [&](uint32_t holder, const PageTable::Lock& lock) {
+    dead |= lock.offset == word.value % kPage && !is_alive_for_good(holder);
+    return false;
+  });
+  // The page is owned for it, and marked then.
+  if (dead && !take(process, word, false)) mark_locks_of_dead(process);
+}
+
+} // namespace rdb::record
