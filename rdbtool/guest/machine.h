@@ -41,6 +41,9 @@ struct SystemCall {
 // The call that a thread with these registers has just made.
 SystemCall call_in(const engine::Registers& registers);
 
+// Whether the process that the call makes has its parent's memory, and no copy (vfork).
+bool shares_memory(const SystemCall& call);
+
 // Whether a signal without a handler ends the process.
 bool ends_by_default(int signal);
 

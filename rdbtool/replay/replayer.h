@@ -108,6 +108,8 @@ private:
   void start_thread(const trace::ThreadStartInput& start);
   bool turn_to(ThreadId thread);
   void map(const trace::MapInput& map);
+  void map_again(const trace::MapInput& map);
+  void memory_call(const guest::SystemCall& call, int64_t logged);
   void system_call(const trace::Input& input);
   void signal(const trace::SignalInput& input);
   void instruction(const trace::InstructionInput& input);
