@@ -27,6 +27,8 @@ void Recorder::called(guest::Process& process, const guest::SystemCall& call, in
   shared_.mappings_changed(process.space(), call, result);
   if (shared_files_.any() && changes_mappings(call.number))
     shared_files_.tell(process.space(), shared_, log_);
+  if (outside_writers_.any() && changes_mappings(call.number))
+    outside_writers_.mappings_changed(process.space());
   log_call(process, call, result, {});
   log_memory_effects(process, call, result);
 }
@@ -153,6 +155,7 @@ void Recorder::log_pages(guest::Process& process, uint64_t begin, uint64_t end, 
     }
     begin = stop;
   }
+  outside_writers_.skip_own();
 }
 
 } // namespace rdb::record

@@ -73,7 +73,9 @@ Recorder::Recorder(trace::LogProducer& log, const RecorderOptions& options)
                                    reinterpret_cast<int64_t>(line.data()), static_cast<int64_t>(line.size()));
                 log_.end_all("memory that its processes share was used in a way that cannot be recorded");
                 check(false);
-              }) {
+              }),
+      outside_writers_([this](int32_t pid) { return log_.is_recorded(pid); },
+                       [this](uint64_t device, uint64_t inode) { return shared_.has_file(device, inode); }) {
   if (options.checksum_interval != 0) quick_.until = next_checksum_;
 }
 
@@ -173,8 +175,11 @@ void Recorder::mapped(guest::Process& process, const guest::Mapping& mapping, in
     limit("a private mapping of {} beside a shared one that is writable", mapping.name);
   }
   log_mapping(process, mapping, fd);
+  outside_writers_.skip_own(); // it was opened to be copied into the trace
   if (mapping.segment) log_pages(process, mapping.begin, mapping.end, Pages::not_zero);
-  if (mapping.flags & MAP_SHARED) shared_files_.tell(process.space(), shared_, log_);
+  if (!(mapping.flags & MAP_SHARED)) return;
+  shared_files_.tell(process.space(), shared_, log_);
+  outside_writers_.mapped(mapping, fd);
 }
 
 int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, const CallShape& shape) {
@@ -221,6 +226,10 @@ int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, c
   log_call(process, call, result, writes, other_bytes ? trace::OutputStream::kNone : written);
   if (other_bytes) log_output(process, written, state.output_bytes.bytes());
   log_hidden_effects(process, call, result, state);
+  if (outside_writers_.any()) {
+    bool own = state.file_change.possible();
+    outside_writers_.look(call, result, own ? state.file_change.inode() : 0);
+  }
   return result;
 }
 
@@ -407,6 +416,7 @@ void Recorder::turn_ended(guest::Process& process) {
 }
 
 void Recorder::ended(guest::Process& process, const guest::Ending& ending) {
+  outside_writers_.look_again();
   if (options_.checksum_interval != 0) checksum(process);
   trace::ExitInput exit;
   exit.by_signal = ending.kind == guest::Ending::Kind::signalled;
@@ -451,6 +461,7 @@ void Recorder::after_fork(guest::Process& process, int64_t result) {
   if (!log_.attach(child_ends_)) bug("cannot attach to the log");
   // Of the calls that other threads were in, nothing is left here.
   calls_.clear();
+  outside_writers_.forget();
   order_.forget();
   descriptors_.forget_calls();
   log_start(process, trace::ProcessOrigin::kForked, process.now());

@@ -9,6 +9,7 @@
 #include "rdbtool/record/mapped_files.h"
 #include "rdbtool/record/output_bytes.h"
 #include "rdbtool/record/output_order.h"
+#include "rdbtool/record/outside_writers.h"
 #include "rdbtool/record/page_check.h"
 #include "rdbtool/record/passed_output.h"
 #include "rdbtool/record/quick_call.h"
@@ -104,6 +105,7 @@ private:
   OutputOrder order_;
   SharedPages shared_;
   SharedFiles shared_files_;
+  OutsideWriters outside_writers_;
   PageCheck page_check_;
   QuickRecorder quick_;
 };

@@ -21,6 +21,13 @@ int repeated_advice(uint64_t advice) {
   return guest::drops_pages(static_cast<int>(advice)) ? MADV_DONTNEED : static_cast<int>(advice);
 }
 
+// Whether a program outside the recording may have had it mapped, too, and have written to it.
+bool may_be_written_outside(const guest::Mapping& mapping) {
+  if (!(mapping.flags & MAP_SHARED) || mapping.flags & MAP_ANONYMOUS) return false;
+  return mapping.segment || mapping.protection & PROT_WRITE || mapping.name.starts_with("/dev/shm/") ||
+         mapping.name.starts_with("/memfd:");
+}
+
 } // namespace
 
 void Replayer::apply(const trace::Input& input) {
@@ -157,6 +164,8 @@ void Replayer::map_again(const trace::MapInput& map) {
     fd = known->second;
   }
   space().restore(mapping, fd);
+  if (may_be_written_outside(mapping))
+    shared_with_others_ = mapping.segment ? "a System V segment" : mapping.name;
   if (map.has_file && map.offset == 0)
     mapped_files_[mapping.begin] = {map.address, mapping.name, trace_.files().path_of(map.file)};
   for (Observer* observer : observers_)

@@ -88,6 +88,9 @@ public:
   // True if the guest is in a system call whose result is not applied yet.
   bool in_call() const { return loaded() != nullptr && current().at_call; }
 
+  // What the process had mapped shared, so that programs outside the recording could have written to it
+  // unseen; empty: nothing.
+  const std::string& shared_with_others() const { return shared_with_others_; }
   // Why the log ends where it does: complete, cut off ...
   const trace::LogEnd& log_end() const { return run_.end(); }
   ThreadId thread() const { return thread_; }
@@ -141,6 +144,7 @@ private:
   std::optional<guest::Ending> ending_;
   std::optional<guest::PendingSignal> fatal_;
   std::map<trace::ContentId, int> files_;
+  std::string shared_with_others_;
   std::map<uint64_t, MappedFile> mapped_files_; // by begin; may hold what is unmapped by now
 };
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The system calls that change memory do the same natively, under rdb run, in a recording and in its replays."""
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
@@ -70,6 +71,81 @@ class MemoryCalls(harness.TestCase):
             self.assertEqual(result.out, "refused: Permission denied\nread True\n", f"\n{result}")
             self.assertIn("rdb: not supported: opening /proc/PID/mem", result.err)
         self.assertEqual(self.rdb("replay", self.path("trace"), status=0).out, result.out)
+
+
+class SharedWithOthers(harness.TestCase):
+    """Memory that a program outside the recording writes to."""
+
+    def record_while(self, reader, writer):
+        """Records the reader, and starts the writer, which is not recorded, when the reader is ready. What the
+        recorder says."""
+        child = subprocess.Popen([harness.rdb(), "record", "-q", "-o", self.path("trace"), *reader], cwd=self.tmp,
+                                 env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            self.assertEqual(child.stdout.readline(), "ready\n")
+            self.run_program(writer, status=0)
+            out, err = child.communicate(timeout=self.default_timeout)
+        except BaseException:
+            child.kill()
+            child.communicate()
+            raise
+        self.assertEqual((out, child.returncode), ("got 42\n", 42), err)
+        return err
+
+    def check_replay(self, name):
+        """It ends where the other program's value shows, by name and not as an error of rdb's."""
+        for _ in range(2):
+            result = self.rdb("replay", self.path("trace"), status=125)
+            self.assertTrue(result.out.startswith("ready\n"), f"\n{result}")
+            self.assertIn("rdb: not supported: memory shared with a program outside the recording: ", result.err)
+            self.assertIn(name, result.err)
+            self.assertNotIn("internal error", result.err)
+
+    def test_a_file(self):
+        program = harness.target("mem_outside")
+        for name in (f"/dev/shm/rdb-test-{os.getpid()}", self.path("shared")):
+            try:
+                said = self.record_while([program, "read", name], [program, "write", name])
+            finally:
+                os.unlink(name)
+            self.assertEqual(said.count(f"rdb: not recorded: what other programs write to {name}, which is mapped"), 1, said)
+            self.check_replay(name)
+            self.run_program(["/bin/rm", "-rf", self.path("trace")], status=0)
+
+    def test_a_segment(self):
+        program, key = harness.target("mem_outside"), str(0x52440000 + os.getpid() % 65536)
+        try:
+            said = self.record_while([program, "segment-read", key], [program, "segment-write", key])
+        finally:
+            self.run_program(["/usr/bin/ipcrm", "-M", key], status=0)
+        self.assertIn("rdb: not recorded: what other programs write to /SYSV", said)
+        self.check_replay("a System V segment")
+
+    def test_one_that_was_there_before_is_named(self):
+        """With its number, while the recorded program has only just mapped the file."""
+        script = ("import mmap, os, sys\n"
+                  "fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)\n"
+                  "os.ftruncate(fd, 4096)\n"
+                  "memory = mmap.mmap(fd, 4096)\n"
+                  "memory[0] = 42\n"
+                  "print('ready', flush=True)\n"
+                  "sys.stdin.read()\n")
+        name = self.path("shared")
+        other = subprocess.Popen(["/usr/bin/python3", "-c", script, name], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, text=True)
+        try:
+            self.assertEqual(other.stdout.readline(), "ready\n")
+            result = self.rdb("record", "-q", "-o", self.path("trace"), harness.target("mem_outside"), "read", name,
+                              status=42)
+        finally:
+            other.communicate("")
+        self.assertIn(f"(process {other.pid} (python3) has it mapped)", result.err)
+        # What was there before the mapping is in the recording.
+        self.assertEqual(self.rdb("replay", self.path("trace"), status=42).out, "ready\ngot 42\n")
+
+    def test_nothing_is_said_of_a_file_of_its_own(self):
+        result = self.rdb("record", "-q", harness.target("rec_mapped_files"), status=0)
+        self.assertEqual(result.err, "")
 
 
 if __name__ == "__main__":
