@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <dirent.h>
 #include <fcntl.h>
 #include <string>
@@ -28,7 +29,7 @@ int find_descriptor(F&& f) {
   if (all == nullptr) return -1;
   int result = -1;
   while (dirent* entry = result < 0 ? readdir(all) : nullptr) {
-    int number = std::atoi(entry->d_name);
+    auto number = static_cast<int>(std::strtol(entry->d_name, nullptr, 10));
     if (entry->d_name[0] != '.' && number != dirfd(all) && f(number)) result = number;
   }
   closedir(all);

@@ -137,7 +137,7 @@ bool OutsideWriters::name_process(File& file) {
   DIR* all = opendir("/proc");
   if (all == nullptr) return false;
   while (dirent* entry = file.told ? nullptr : readdir(all)) {
-    int pid = std::atoi(entry->d_name);
+    auto pid = static_cast<int32_t>(std::strtol(entry->d_name, nullptr, 10));
     if (pid <= 0 || pid == getpid() || !can_write(pid, file.device, file.inode)) continue;
     if (!is_recorded_(pid)) tell(file, fmt::format("{} has it mapped", name_of(pid)));
   }
