@@ -227,7 +227,11 @@ int play(const ReplayOptions& options, const trace::TraceReader& trace, const tr
     ending = progress ? run_with_progress(replayer, options.to, last_time_of(trace, program).value, terminal)
                       : replayer.run(Time(options.to));
   } catch (const replay::Divergence& difference) {
-    throw Bug(difference.what());
+    if (replayer.shared_with_others().empty()) throw Bug(difference.what());
+    throw Limit(
+        fmt::format("memory shared with a program outside the recording: {0} was mapped shared, and {1}. "
+                    "If no other program writes to {0}, this is an error of rdb: please report it",
+                    replayer.shared_with_others(), difference.what()));
   }
   unmute.reset();
   Complaints complaints;

@@ -7,27 +7,33 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <linux/limits.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 namespace rdb::guest {
 namespace {
 
-constexpr int kKeptFlags = MAP_SHARED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN;
 // Images up to this size go into the window beside the code cache.
 constexpr uint64_t kLargestImage = 512u << 20;
+
+} // namespace
+
+int kept_flags(int flags) {
+  bool shared = (flags & MAP_TYPE) != MAP_PRIVATE; // MAP_SHARED_VALIDATE too
+  return (flags & (MAP_ANONYMOUS | MAP_GROWSDOWN)) | (shared ? MAP_SHARED : MAP_PRIVATE);
+}
 
 int host_protection(int guest) {
   int result = guest & (PROT_READ | PROT_WRITE);
   if (guest & PROT_EXEC) result |= PROT_READ; // the translator reads it
   return result;
 }
-
-} // namespace
 
 AddressSpace::AddressSpace(const Layout& layout) : layout_(layout) {}
 
@@ -43,6 +49,36 @@ const Mapping* AddressSpace::find(uint64_t address) const {
   if (after == mappings_.begin()) return nullptr;
   const Mapping& mapping = std::prev(after)->second;
   return address < mapping.end ? &mapping : nullptr;
+}
+
+const Mapping* AddressSpace::first_ending_after(uint64_t address) const {
+  if (const Mapping* mapping = find(address)) return mapping;
+  auto after = mappings_.upper_bound(address);
+  return after == mappings_.end() ? nullptr : &after->second;
+}
+
+// How far memory is mapped from `begin` on without a hole, up to `end`.
+uint64_t AddressSpace::mapped_without_hole(uint64_t begin, uint64_t end) const {
+  uint64_t at = begin;
+  while (at < end) {
+    const Mapping* mapping = find(at);
+    if (mapping == nullptr) break;
+    at = mapping->end;
+  }
+  return std::min(at, end);
+}
+
+std::vector<Mapping> AddressSpace::pieces_of(uint64_t begin, uint64_t end) const {
+  std::vector<Mapping> result;
+  for (const Mapping* mapping = first_ending_after(begin); mapping != nullptr && mapping->begin < end;
+       mapping = first_ending_after(mapping->end)) {
+    Mapping piece = *mapping;
+    piece.begin = std::max(begin, mapping->begin);
+    piece.end = std::min(end, mapping->end);
+    piece.offset += piece.begin - mapping->begin;
+    result.push_back(piece);
+  }
+  return result;
 }
 
 // The highest free range of this length in [low, high), 0 if none.
@@ -168,13 +204,16 @@ int64_t AddressSpace::mmap(uint64_t address, uint64_t length, int protection, in
   mapping.begin = place;
   mapping.end = place + size;
   mapping.protection = protection & (PROT_READ | PROT_WRITE | PROT_EXEC);
-  mapping.flags = flags & kKeptFlags;
+  mapping.flags = kept_flags(flags);
   if (!(flags & MAP_ANONYMOUS)) {
     struct stat info;
     if (fstat(fd, &info) == 0) {
       mapping.device = info.st_dev;
       mapping.inode = info.st_ino;
+      // Memory of its own at every mapping, under a name.
+      if (S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 5)) mapping.flags |= MAP_ANONYMOUS;
     }
+    mapping.may_write = flags & MAP_SHARED && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR;
     mapping.offset = offset;
     char link[64];
     char path[PATH_MAX];
@@ -204,79 +243,44 @@ int64_t AddressSpace::munmap(uint64_t address, uint64_t length) {
 }
 
 int64_t AddressSpace::mprotect(uint64_t address, uint64_t length, int protection) {
-  uint64_t size = page_up(length);
-  if (address & (kPage - 1)) return -EINVAL;
-  if (size == 0) return 0;
-  if (!in_guest_range(address, address + size)) return -ENOMEM;
-  int64_t result = raw_syscall(SYS_mprotect, static_cast<int64_t>(address), static_cast<int64_t>(size),
-                               host_protection(protection));
-  // On failure the kernel may have changed a prefix: only what is mapped without a hole from the start.
-  uint64_t end = address;
-  while (end < address + size) {
-    const Mapping* mapping = find(end);
-    if (mapping == nullptr) break;
-    end = std::min(mapping->end, address + size);
+  constexpr int kGrows = PROT_GROWSDOWN | PROT_GROWSUP;
+  constexpr int kSemaphores = 8; // PROT_SEM, which has no effect
+  constexpr int kAccess = PROT_READ | PROT_WRITE | PROT_EXEC;
+  done_ = {};
+  int grows = protection & kGrows;
+  if (grows == kGrows || address & (kPage - 1)) return -EINVAL;
+  if (length == 0) return 0;
+  uint64_t end = address + page_up(length);
+  if (end <= address) return -ENOMEM;
+  if (protection & ~(kGrows | kSemaphores | kAccess)) return -EINVAL;
+  if (grows != 0) {
+    const Mapping* first = first_ending_after(address);
+    if (first == nullptr || first->begin >= end) return -ENOMEM;
+    if (grows == PROT_GROWSUP) return first->begin > address ? -ENOMEM : -EINVAL; // none grows up on x86
+    if (!(first->flags & MAP_GROWSDOWN)) return -EINVAL;
+    address = first->begin;
   }
-  if (result < 0 && result != -ENOMEM) return result;
-  for (uint64_t at = address; at < end;) {
-    Mapping piece = *find(at);
-    uint64_t piece_end = std::min(piece.end, end);
-    piece.offset += at - piece.begin;
-    piece.begin = at;
-    piece.end = piece_end;
-    piece.protection = protection & (PROT_READ | PROT_WRITE | PROT_EXEC);
-    insert(piece);
-    at = piece_end;
-  }
-  stale(address, end);
-  return result;
-}
-
-int64_t AddressSpace::mremap(uint64_t old_address, uint64_t old_size, uint64_t new_size, int flags,
-                             uint64_t new_address) {
-  const Mapping* mapping = find(old_address);
-  if (old_address & (kPage - 1) || new_size == 0) return -EINVAL;
-  if (mapping == nullptr) return -EFAULT;
-  uint64_t old_length = page_up(old_size);
-  uint64_t new_length = page_up(new_size);
-  Mapping moved = *mapping;
-  moved.offset += old_address - moved.begin;
-  uint64_t target = 0;
-  if (flags & MREMAP_FIXED) {
-    if (!in_guest_range(new_address, new_address + new_length)) return -EINVAL;
-    target = new_address;
-  } else {
-    uint64_t grow_end = old_address + new_length;
-    auto next = mappings_.lower_bound(old_address + old_length);
-    bool room = new_length <= old_length || (in_guest_range(old_address, grow_end) &&
-                                             (next == mappings_.end() || next->second.begin >= grow_end));
-    if (room && old_length != 0 && !(flags & MREMAP_DONTUNMAP)) {
-      target = old_address;
-    } else {
-      if (!(flags & MREMAP_MAYMOVE)) return -ENOMEM;
-      target = find_gap(kHighBegin, layout_.mmap_top, new_length);
-      if (target == 0) return -ENOMEM;
+  auto protect = [&](uint64_t from, uint64_t to) {
+    return raw_syscall(SYS_mprotect, static_cast<int64_t>(from), static_cast<int64_t>(to - from),
+                       host_protection(protection));
+  };
+  uint64_t mapped = mapped_without_hole(address, end);
+  uint64_t done = mapped;
+  int64_t result = mapped == address ? 0 : protect(address, mapped);
+  if (result < 0) {
+    // The kernel has done one mapping after the other, up to the first that must not be like that.
+    done = address;
+    for (const Mapping& piece : pieces_of(address, mapped)) {
+      if (protect(piece.begin, piece.end) < 0) break;
+      done = piece.end;
     }
+  } else if (mapped < end) {
+    result = -ENOMEM;
   }
-  int64_t result;
-  if (target == old_address) {
-    result = raw_syscall(SYS_mremap, static_cast<int64_t>(old_address), static_cast<int64_t>(old_size),
-                         static_cast<int64_t>(new_size), 0, 0);
-  } else {
-    result = raw_syscall(SYS_mremap, static_cast<int64_t>(old_address), static_cast<int64_t>(old_size),
-                         static_cast<int64_t>(new_size), flags | MREMAP_MAYMOVE | MREMAP_FIXED,
-                         static_cast<int64_t>(target));
-  }
-  if (result < 0) return result;
-  if (!(flags & MREMAP_DONTUNMAP)) {
-    carve(old_address, old_address + old_length);
-    stale(old_address, old_address + old_length);
-  }
-  moved.begin = target;
-  moved.end = target + new_length;
-  insert(moved);
-  stale(moved.begin, moved.end);
-  return static_cast<int64_t>(target);
+  change_pieces(address, done, [&](Mapping& piece) { piece.protection = protection & kAccess; });
+  stale(address, done);
+  if (result < 0) done_ = {address, done};
+  return result;
 }
 
 std::optional<int64_t> AddressSpace::call(int64_t number, const std::array<uint64_t, 6>& a) {
@@ -308,51 +312,6 @@ std::optional<int64_t> AddressSpace::call(int64_t number, const std::array<uint6
   }
 }
 
-void AddressSpace::restore(const Mapping& mapping, int fd) {
-  uint64_t file_end = mapping.begin; // what the file covers
-  struct stat info;
-  if (fd >= 0 && fstat(fd, &info) == 0 && static_cast<uint64_t>(info.st_size) > mapping.offset)
-    file_end =
-        std::min(mapping.end, mapping.begin + page_up(static_cast<uint64_t>(info.st_size) - mapping.offset));
-  auto map = [&](uint64_t begin, uint64_t end, int flags, int file) {
-    if (begin == end) return;
-    int64_t result =
-        raw_syscall(SYS_mmap, static_cast<int64_t>(begin), static_cast<int64_t>(end - begin),
-                    host_protection(mapping.protection), MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE | flags,
-                    file, file < 0 ? 0 : static_cast<int64_t>(mapping.offset));
-    if (result < 0)
-      limit("cannot map {:#x}-{:#x} again: {}", begin, end, std::strerror(static_cast<int>(-result)));
-  };
-  map(mapping.begin, file_end, 0, fd);
-  map(file_end, mapping.end, MAP_ANONYMOUS, -1);
-  insert(mapping);
-  stale(mapping.begin, mapping.end);
-}
-
-size_t AddressSpace::change(GuestAddr to, const void* from, size_t size) {
-  size_t done = 0;
-  while (done < size) {
-    GuestAddr at = to + done;
-    const Mapping* mapping = find(at.value);
-    if (mapping == nullptr) break;
-    size_t part = std::min<size_t>(size - done, mapping->end - at.value);
-    const char* bytes = static_cast<const char*>(from) + done;
-    if (mapping->protection & PROT_WRITE) {
-      if (write(at, bytes, part) != part) break;
-    } else {
-      if (writing_) writing_(at, part);
-      auto begin = static_cast<int64_t>(page_down(at.value));
-      auto length = static_cast<int64_t>(page_up(at.value + part)) - begin;
-      raw_syscall(SYS_mprotect, begin, length, PROT_READ | PROT_WRITE);
-      std::memcpy(at.ptr<void>(), bytes, part);
-      raw_syscall(SYS_mprotect, begin, length, host_protection(mapping->protection));
-      stale(page_down(at.value), page_up(at.value + part));
-    }
-    done += part;
-  }
-  return done;
-}
-
 void AddressSpace::set_brk(uint64_t begin) {
   brk_begin_ = begin;
   brk_end_ = begin;
@@ -381,18 +340,6 @@ int64_t AddressSpace::brk(uint64_t address) {
   }
   brk_end_ = address;
   return static_cast<int64_t>(address);
-}
-
-int64_t AddressSpace::madvise(uint64_t address, uint64_t length, int advice) {
-  if (length != 0 && !in_guest_range(page_down(address), page_up(address + length))) return -ENOMEM;
-  int64_t result =
-      raw_syscall(SYS_madvise, static_cast<int64_t>(address), static_cast<int64_t>(length), advice);
-  // The kernel would take the pages when it likes. The program must expect that it is now.
-  if (result == 0 && advice == MADV_FREE)
-    raw_syscall(SYS_madvise, static_cast<int64_t>(address), static_cast<int64_t>(length), MADV_DONTNEED);
-  if (result == 0 && (advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE))
-    stale(page_down(address), page_up(address + length));
-  return result;
 }
 
 void AddressSpace::name(uint64_t begin, uint64_t end, const std::string& what) {

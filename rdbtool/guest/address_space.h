@@ -14,6 +14,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace rdb::guest {
@@ -26,9 +27,22 @@ struct Mapping {
   uint64_t offset = 0;
   uint64_t device = 0;
   uint64_t inode = 0;
-  std::string name;     // path, or [heap], [stack]
-  bool segment = false; // of System V shared memory
+  std::string name;              // path, or [heap], [stack]
+  bool segment = false;          // of System V shared memory
+  bool may_write = false;        // a shared one of a file that was open for writing: it can become writable
+  bool cleared_on_fork = false;  // MADV_WIPEONFORK
+  bool left_out_on_fork = false; // MADV_DONTFORK, which counts more
 };
+
+// The flags to mmap that a mapping keeps.
+int kept_flags(int flags);
+// How guest memory with this protection is really mapped.
+int host_protection(int guest);
+// Whether an advice to madvise() makes the kernel drop what the pages hold.
+bool drops_pages(int advice);
+// Whether it says what a forked child gets. That is rdb's own affair: a child by vfork is a forked one for
+// the kernel, and so are copies of a replay.
+bool concerns_forks(int advice);
 
 // Memory in which every access by the host or the kernel works and none needs to be noticed: private,
 // anonymous, readable and writable, without translated code.
@@ -64,12 +78,24 @@ public:
   int64_t madvise(uint64_t address, uint64_t length, int advice);
   int64_t shmat(int id, uint64_t address, int flags);
   int64_t shmdt(uint64_t address);
+  // Of an mprotect() or madvise() that has just failed: the part of its range that it has changed all the
+  // same. To be asked once.
+  struct Range {
+    uint64_t begin = 0;
+    uint64_t end = 0;
+  };
+  Range take_done_before_failure() { return std::exchange(done_, {}); }
+  // In the child of a fork (not of a vfork): takes from it what the guest does not want it to have.
+  void after_fork();
 
   // The memory call with this number; nothing if it is not one of the above.
   std::optional<int64_t> call(int64_t number, const std::array<uint64_t, 6>& arguments);
   // For replay: a mapping exactly as it was recorded, with `fd` in place of the file that it had (-1:
   // anonymous). Behind the end of that file there are zeroes, since the original may have grown.
   void restore(const Mapping& mapping, int fd);
+  // For replay: a call of mremap that has succeeded, and has moved the memory to `target`. Where memory of a
+  // file has grown, there are zeroes.
+  void repeat_mremap(uint64_t old_address, uint64_t old_size, uint64_t new_size, int flags, uint64_t target);
   // For replay: a change of a mapped file, which reaches memory that the guest cannot write. The number of
   // bytes done.
   size_t change(GuestAddr to, const void* from, size_t size);
@@ -132,6 +158,20 @@ private:
   bool is_free(uint64_t begin, uint64_t end) const;
   void carve(uint64_t begin, uint64_t end);
   void insert(const Mapping& mapping);
+  // The parts of all mappings that lie in this range.
+  std::vector<Mapping> pieces_of(uint64_t begin, uint64_t end) const;
+  // Calls `change` for each of them, and puts it in the place of what was there.
+  template <class F>
+  void change_pieces(uint64_t begin, uint64_t end, F&& change) {
+    for (Mapping& piece : pieces_of(begin, end)) {
+      change(piece);
+      insert(piece);
+    }
+  }
+  const Mapping* first_ending_after(uint64_t address) const;
+  uint64_t mapped_without_hole(uint64_t begin, uint64_t end) const;
+  int64_t advise_about_forks(Range range, int advice);
+  void move_pieces(const std::vector<Mapping>& pieces, uint64_t from, uint64_t target, uint64_t new_length);
   void stale(uint64_t begin, uint64_t end);
   bool find_plain(uint64_t address, uint64_t size);
 
@@ -142,6 +182,7 @@ private:
   std::unordered_map<uint64_t, int> code_changes_; // how often a page had to be released
   bool code_unwatched_ = false;                    // see CodeUnwatched
   std::vector<uint64_t> unwatched_pages_;          // translated since then
+  Range done_;                                     // before the failure of the last call
   std::array<PlainRange, 4> plain_ = {};
   size_t next_plain_ = 0;
   std::vector<std::function<void(GuestAddr, uint64_t)>> code_changed_;

@@ -19,6 +19,7 @@
 #include <linux/limits.h>
 #include <memory>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -39,6 +40,16 @@ int check_size(const Handover& handover, uint64_t stack_limit) {
     }
   uint64_t most = std::max(std::min(stack_limit / 4, kMost), kLongest);
   return total > most ? -E2BIG : 0;
+}
+
+// The file that a child by vfork has mapped, and that this process may not have open.
+int open_again(const VforkMemory::Call& made) {
+  bool writes = made.call.arguments[3] & MAP_SHARED && made.call.arguments[2] & PROT_WRITE;
+  int fd = open(made.file.c_str(), (writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
+  struct stat info;
+  if (fd < 0 || fstat(fd, &info) != 0 || info.st_dev != made.device || info.st_ino != made.inode)
+    limit("a child by vfork that maps a file which has no name any more: {}", made.file);
+  return fd;
 }
 
 // A path that leads to the program after execve too, when descriptors may have been closed.
@@ -127,6 +138,7 @@ int64_t Process::sys_clone(const SystemCall& call) {
     for (int signal = 1; was_init != is_init() && signal <= 64; ++signal)
       on_action(signal);
     after_fork_in_child();
+    if (!shared) space().after_fork();
     vfork_parent_ = std::move(shared);
     shares_actions_ = flags & CLONE_SIGHAND;
     outside_.after_fork(*this, result);
@@ -135,14 +147,37 @@ int64_t Process::sys_clone(const SystemCall& call) {
     outside_.after_fork(*this, result);
     if (result > 0 && flags & (CLONE_PARENT_SETTID | CLONE_PIDFD) && can_write_word(parent_word))
       put(parent_word, word);
-    if (result > 0 && shared)
-      for (Answer::Write& write : shared->take(space()))
-        answer.writes.push_back(std::move(write));
   }
   outside_.answered(*this, call, answer);
+  // Now, not before: what comes before the call is the child's, too.
+  if (result > 0 && shared) take_from_child(*shared);
   if (result == 0) begin_child(call);
   set_mask(mask());
   return result;
+}
+
+// What a child by vfork has changed is so here.
+void Process::take_from_child(VforkMemory& child) {
+  for (const VforkMemory::Call& made : child.calls()) {
+    SystemCall call = made.call;
+    std::string file = made.file;
+    int fd = file.empty() ? -1 : open_again(made);
+    if (fd >= 0) call.arguments[4] = static_cast<uint64_t>(fd);
+    int64_t result = space().call(call.number, call.arguments).value_or(-EINVAL);
+    if (result != made.result)
+      limit("a child by vfork that changes mappings (system call {}): its parent gets {:#x} and not {:#x}",
+            call.number, result, made.result);
+    if (fd >= 0 || call.number == SYS_shmat)
+      outside_.mapped(*this, *space().find(static_cast<uint64_t>(result)), fd);
+    else
+      outside_.remapped(*this, call, result);
+    if (fd >= 0) close(fd);
+  }
+  for (const Answer::Write& write : child.take(space())) {
+    if (space().change(write.to, write.bytes.data(), write.bytes.size()) != write.bytes.size())
+      bug("what a child by vfork has written to {:#x} could not be put there", write.to.value);
+    outside_.wrote(*this, write.to, write.bytes.data(), write.bytes.size());
+  }
 }
 
 Inherited Process::inheritance() const {

@@ -7,6 +7,7 @@
 #include "rdbtool/guest/proc_text.h"
 #include "rdbtool/guest/process.h"
 #include "rdbtool/guest/raw_syscall.h"
+#include "rdbtool/guest/stack_limit.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -235,14 +236,22 @@ std::optional<Answer> HiddenHost::answer_path(Process& process, SystemCall& call
     if (call.number == SYS_readlink || call.number == SYS_readlinkat) {
       size_t room = a[path_index + 2];
       if (static_cast<int>(room) <= 0) return Answer{-EINVAL, {}};
-      size_t length = std::min(program->size(), room);
+      std::string name = shown_name(*program);
+      size_t length = std::min(name.size(), room);
       return Answer{static_cast<int64_t>(length),
-                    {{GuestAddr(a[path_index + 1]), bytes_of(program->data(), length)}}};
+                    {{GuestAddr(a[path_index + 1]), bytes_of(name.data(), length)}}};
     }
     if (!leaves_links(process, call)) redirect(*program);
     return std::nullopt;
   }
-  if (found->pid != process.identity().pid) return std::nullopt;
+  if (found->pid != process.identity().pid) {
+    bool changes =
+        found->name == "mem" && opens(call.number) && (open_flags(process, call) & O_ACCMODE) != O_RDONLY;
+    if (!changes || !program_of_other(found->pid)) return std::nullopt;
+    process.say_once(
+        "opening /proc/PID/mem of a process that runs under rdb for writing (the program gets EACCES)");
+    return Answer{-EACCES, {}};
+  }
   const std::string* entry = &found->name;
   size_t slash = entry->find('/');
   if (slash != std::string::npos && (entry->starts_with("fd/") || entry->starts_with("fdinfo/"))) {
@@ -296,6 +305,7 @@ std::optional<Answer> HiddenHost::answer_limits(Process& process, const SystemCa
       return Answer{-EFAULT, {}};
     answer.result = process.limits().set(resource, limit);
     if (answer.result != 0) return answer;
+    if (resource == RLIMIT_STACK) fit_stack(process, limit.rlim_cur);
   }
   if (old != 0 || call.number == SYS_getrlimit)
     answer.writes.push_back({GuestAddr(old), bytes_of(&before, sizeof before)});

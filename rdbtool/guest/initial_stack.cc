@@ -2,6 +2,7 @@
 #include "rdbtool/guest/initial_stack.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/guest/stack_limit.h"
 
 #include <algorithm>
 #include <cstring>
@@ -16,24 +17,14 @@
 #endif
 
 namespace rdb::guest {
-namespace {
-
-constexpr uint64_t kDefaultStack = 8u << 20;
-constexpr uint64_t kLargestStack = 1u << 30;
-
-uint64_t stack_size(uint64_t limit) {
-  if (limit == RLIM_INFINITY) return kDefaultStack;
-  return std::clamp<uint64_t>(page_up(limit), 128 * 1024, kLargestStack);
-}
-
-} // namespace
 
 StackImage build_stack(AddressSpace& space, const InitialStack& content, uint64_t size_limit) {
   StackImage image;
   uint64_t size = stack_size(size_limit);
   uint64_t top = space.layout().stack_top;
-  int64_t mapped = space.mmap(top - size, size, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
+  int64_t mapped =
+      space.mmap(top - size, size, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE | MAP_GROWSDOWN, -1, 0);
   if (mapped < 0) bug("cannot map the guest's stack at {:#x}", top - size);
   space.name(top - size, top, "[stack]");
 

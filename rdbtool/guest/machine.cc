@@ -137,6 +137,10 @@ void Machine::switch_to(Thread& thread) {
   load(thread);
 }
 
+bool shares_memory(const SystemCall& call) {
+  return call.number == SYS_vfork || (call.number == SYS_clone && call.arguments[0] & CLONE_VM);
+}
+
 SystemCall call_in(const engine::Registers& regs) {
   SystemCall call;
   call.number = static_cast<int64_t>(regs.gpr[RAX]);

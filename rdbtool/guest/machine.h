@@ -47,6 +47,8 @@ SystemCall call_in(const engine::Registers& registers);
 
 // Where segments may begin at most: the end of user space, less a page.
 inline constexpr uint64_t kTaskSize = (1ull << 47) - 4096;
+// Whether the process that the call makes has its parent's memory, and no copy (vfork).
+bool shares_memory(const SystemCall& call);
 
 // Whether a signal without a handler ends the process.
 bool ends_by_default(int signal);

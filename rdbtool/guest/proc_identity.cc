@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <fmt/format.h>
 #include <fstream>
+#include <linux/limits.h>
 #include <linux/prctl.h>
 #include <sstream>
 #include <sys/prctl.h>
@@ -67,6 +68,13 @@ void show_in_proc(const StackImage& stack) {
   map.exe_fd = UINT32_MAX;
   // A kernel that refuses shows rdb's own, which does no harm.
   prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof map, 0);
+}
+
+std::string shown_name(const std::string& program) {
+  if (!program.starts_with("/proc/self/fd/")) return program;
+  char target[PATH_MAX];
+  ssize_t n = readlink(program.c_str(), target, sizeof target);
+  return n > 0 ? std::string(target, static_cast<size_t>(n)) : program;
 }
 
 std::optional<std::string> program_of_other(int pid) {

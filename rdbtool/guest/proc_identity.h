@@ -17,4 +17,7 @@ void show_in_proc(const StackImage& stack);
 // The program that another process runs under rdb; nothing if it does not, or cannot be looked at.
 std::optional<std::string> program_of_other(int pid);
 
+// What the kernel calls a program by that path: one without a name is reached by a descriptor of rdb's.
+std::string shown_name(const std::string& program);
+
 } // namespace rdb::guest

@@ -320,6 +320,7 @@ int64_t Process::memory_call(const SystemCall& call) {
     return call.number == SYS_brk ? static_cast<int64_t>(space().brk_end()) : error;
   std::optional<int64_t> result = space().call(call.number, call.arguments);
   if (!result) bug("memory call {} is not known", call.number);
+  if (vfork_parent_ && *result >= 0) vfork_parent_->note(call, *result, space());
   bool of_file = call.number == SYS_mmap && !(call.arguments[3] & MAP_ANONYMOUS);
   if (*result >= 0 && (of_file || call.number == SYS_shmat))
     outside_.mapped(*this, *space().find(static_cast<uint64_t>(*result)),

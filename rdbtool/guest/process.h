@@ -86,6 +86,8 @@ public:
   virtual int64_t answered(Process& process, const SystemCall& call, const Answer& answer);
   // A file was mapped (fd as the guest gave it); comes before called().
   virtual void mapped(Process&, const Mapping&, int /*fd*/) {}
+  // rdb has changed mappings in the way of this call, which the guest has not made here.
+  virtual void remapped(Process&, const SystemCall&, int64_t /*result*/) {}
   virtual engine::Engine::InputResult instruction(Process& process, engine::InputKind kind);
   // A signal is about to be delivered.
   virtual void signalled(Process&, const PendingSignal&) {}
@@ -143,6 +145,8 @@ public:
   SeccompFilters& seccomp() { return seccomp_; }
   // For the next program of this process.
   Inherited inheritance() const;
+  // Tells the outside of a memory call that rdb has made, with success.
+  void tell_remapped(const SystemCall& call, int64_t result) { outside_.remapped(*this, call, result); }
   // Tells the user what the guest was refused, once for each text.
   void say_once(const std::string& refused);
 
@@ -205,6 +209,7 @@ private:
   int check_clone(const SyscallArgs& arguments);
   int64_t sys_clone(const SystemCall& call);
   bool can_write_word(GuestAddr to);
+  void take_from_child(VforkMemory& child);
   int64_t sys_execve(const SystemCall& call);
 
   std::optional<PendingSignal> take_pending(Thread& self);

@@ -77,14 +77,15 @@ bool is_mapped(const guest::AddressSpace& space, uint64_t device, uint64_t inode
 } // namespace
 
 void FileChange::before(const guest::SystemCall& call, Descriptors& descriptors,
-                        const guest::AddressSpace& space) {
+                        const guest::AddressSpace& space, const SharedPages& shared) {
   possible_ = false;
   Target target = target_of(call);
   if (target.names == Names::nothing) return;
   struct stat info;
   if (target.names == Names::descriptor) {
     fd_ = static_cast<int>(call.arguments[target.argument]);
-    if (!descriptors.facts(fd_, space).mapped || fstat(fd_, &info) != 0) return;
+    bool may_be = descriptors.facts(fd_, space).mapped || shared.any();
+    if (!may_be || fstat(fd_, &info) != 0) return;
   } else {
     fd_ = -1;
     int directory = target.directory < 0
@@ -94,7 +95,8 @@ void FileChange::before(const guest::SystemCall& call, Descriptors& descriptors,
     auto path = GuestAddr(call.arguments[target.argument]).ptr<const char>();
     if (syscall(SYS_newfstatat, directory, path, &info, 0) != 0) return;
   }
-  if (!S_ISREG(info.st_mode) || !is_mapped(space, info.st_dev, info.st_ino)) return;
+  bool mapped = is_mapped(space, info.st_dev, info.st_ino) || shared.has_file(info.st_dev, info.st_ino);
+  if (!S_ISREG(info.st_mode) || !mapped) return;
   possible_ = true;
   device_ = info.st_dev;
   inode_ = info.st_ino;
@@ -104,6 +106,26 @@ void FileChange::before(const guest::SystemCall& call, Descriptors& descriptors,
     // What cannot be read makes the call fail.
     auto& readable = const_cast<guest::AddressSpace&>(space);
     readable.read(GuestAddr(pointer), &old_offset_, sizeof old_offset_);
+  }
+  planned_ = plan(call);
+}
+
+FileChange::Range FileChange::plan(const guest::SystemCall& call) const {
+  const SyscallArgs& a = call.arguments;
+  if (truncates(call.number)) return {std::min(old_size_, size_now(call)), UINT64_MAX};
+  bool appends = fd_ >= 0 && fcntl(fd_, F_GETFL) & O_APPEND;
+  if (appends) return {old_size_, UINT64_MAX};
+  switch (call.number) {
+  case SYS_pwrite64:
+    return at_offset(a[3], std::min<uint64_t>(a[2], INT32_MAX));
+  case SYS_pwritev:
+    return {a[3], UINT64_MAX};
+  case SYS_write: {
+    off_t at = lseek(fd_, 0, SEEK_CUR);
+    return at < 0 ? Range{} : at_offset(static_cast<uint64_t>(at), std::min<uint64_t>(a[2], INT32_MAX));
+  }
+  default:
+    return {};
   }
 }
 
@@ -134,6 +156,11 @@ FileChange::Range FileChange::written(const guest::SystemCall& call, uint64_t co
   return end < 0 ? Range{} : at_offset(static_cast<uint64_t>(end) - count, count);
 }
 
+uint64_t FileChange::present_size() const {
+  struct stat info;
+  return fd_ >= 0 && fstat(fd_, &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
+}
+
 std::vector<FileChange::Piece> FileChange::after(const guest::SystemCall& call, int64_t result,
                                                  guest::AddressSpace& space) const {
   std::vector<Piece> pieces;
@@ -141,13 +168,17 @@ std::vector<FileChange::Piece> FileChange::after(const guest::SystemCall& call, 
   Range range;
   if (call.number == SYS_fallocate) {
     if ((call.arguments[1] & ~uint64_t{FALLOC_FL_KEEP_SIZE}) == 0) return pieces; // room, and no change
-    range.end = guest::page_up(old_size_);
+    // A hole or zeroes at one place, or everything behind it moves.
+    bool here = call.arguments[1] & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE);
+    range.begin = call.arguments[2];
+    if (here) range.end = range.begin + call.arguments[3];
   } else if (truncates(call.number)) {
     range = {std::min(old_size_, size_now(call)), guest::page_up(old_size_)};
   } else {
     if (result == 0 && call.number != SYS_ioctl) return pieces;
     range = written(call, static_cast<uint64_t>(result));
   }
+  range.end = std::min(range.end, guest::page_up(std::max(old_size_, present_size())));
   for (const auto& [key, mapping] : space.mappings()) {
     if (mapping.inode != inode_ || mapping.device != device_) continue;
     uint64_t size = mapping.end - mapping.begin;

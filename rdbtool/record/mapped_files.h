@@ -7,6 +7,7 @@
 #include "rdbtool/guest/address_space.h"
 #include "rdbtool/guest/machine.h"
 #include "rdbtool/record/descriptors.h"
+#include "rdbtool/record/shared_pages.h"
 
 #include <vector>
 
@@ -14,8 +15,10 @@ namespace rdb::record {
 
 class FileChange {
 public:
-  // Before the call is made: notes which mapped file it may change.
-  void before(const guest::SystemCall& call, Descriptors& descriptors, const guest::AddressSpace& space);
+  // Before the call is made: notes which mapped file it may change, one that this process has mapped or one
+  // that it shares with others.
+  void before(const guest::SystemCall& call, Descriptors& descriptors, const guest::AddressSpace& space,
+              const SharedPages& shared);
 
   struct Piece {
     GuestAddr address;
@@ -25,18 +28,23 @@ public:
   std::vector<Piece> after(const guest::SystemCall& call, int64_t result, guest::AddressSpace& space) const;
 
   bool possible() const { return possible_; }
-  uint64_t device() const { return device_; } // of the file, if it is possible
-  uint64_t inode() const { return inode_; }
-
-private:
+  // The part of the file that may change.
   struct Range {
     uint64_t begin = 0;
     uint64_t end = UINT64_MAX;
   };
+  const Range& planned() const { return planned_; }
+  uint64_t device() const { return device_; } // of the file, if it is possible
+  uint64_t inode() const { return inode_; }
+
+private:
+  Range plan(const guest::SystemCall& call) const;
   Range written(const guest::SystemCall& call, uint64_t count) const;
+  uint64_t present_size() const;
   Range at_offset(uint64_t offset, uint64_t count) const;
 
   bool possible_ = false;
+  Range planned_;
   int fd_ = -1; // what is written to; -1: named by a path
   uint64_t device_ = 0;
   uint64_t inode_ = 0;

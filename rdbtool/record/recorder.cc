@@ -5,9 +5,11 @@
 #include "rdbtool/guest/ending.h"
 #include "rdbtool/guest/handover.h"
 #include "rdbtool/guest/host_descriptors.h"
+#include "rdbtool/guest/proc_identity.h"
 #include "rdbtool/guest/raw_syscall.h"
 #include "rdbtool/guest/space_view.h"
 #include "rdbtool/guest/state_hash.h"
+#include "rdbtool/record/file_holes.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -92,7 +94,9 @@ Recorder::Recorder(trace::LogProducer& log, const RecorderOptions& options)
                                    reinterpret_cast<int64_t>(line.data()), static_cast<int64_t>(line.size()));
                 log_.end_all("memory that its processes share was used in a way that cannot be recorded");
                 check(false);
-              }) {
+              }),
+      outside_writers_([this](int32_t pid) { return log_.is_recorded(pid); },
+                       [this](uint64_t device, uint64_t inode) { return shared_.has_file(device, inode); }) {
   if (options.checksum_interval != 0) quick_.until = next_checksum_;
 }
 
@@ -126,7 +130,8 @@ void Recorder::log_start(guest::Process& process, trace::ProcessOrigin origin, T
   for (int signal = 1; signal <= 64; ++signal)
     if (process.action(signal).handler == reinterpret_cast<uint64_t>(SIG_IGN))
       start.ignored |= 1ull << (signal - 1);
-  start.program = process.identity().program;
+  std::string program = guest::shown_name(process.identity().program);
+  start.program = program;
   check(log_.append(process.current().id, process.now(), start));
   turn_begin_ = process.now().value;
 }
@@ -137,7 +142,7 @@ void Recorder::log_initial_memory(guest::Process& process) {
     int fd = -1;
     bool file = !(mapping.flags & MAP_ANONYMOUS);
     if (file) {
-      fd = open(mapping.name.c_str(), O_RDONLY | O_CLOEXEC);
+      fd = open_mapped_file(mapping);
       if (fd < 0) limit("cannot open {} again to copy it into the trace", mapping.name);
     }
     log_mapping(process, mapping, fd);
@@ -180,6 +185,10 @@ void Recorder::log_mapping(guest::Process& process, const guest::Mapping& mappin
 }
 
 void Recorder::mapped(guest::Process& process, const guest::Mapping& mapping, int fd) {
+  if (mapping.flags & MAP_ANONYMOUS) { // of /dev/zero
+    log_mapping(process, mapping, -1);
+    return;
+  }
   auto shows_writes = [](const guest::Mapping& one) {
     return one.flags & MAP_SHARED && one.protection & PROT_WRITE;
   };
@@ -191,8 +200,11 @@ void Recorder::mapped(guest::Process& process, const guest::Mapping& mapping, in
     limit("a private mapping of {} beside a shared one that is writable", mapping.name);
   }
   log_mapping(process, mapping, fd);
+  outside_writers_.skip_own(); // it was opened to be copied into the trace
   if (mapping.segment) log_pages(process, mapping.begin, mapping.end, Pages::not_zero);
-  if (mapping.flags & MAP_SHARED) shared_files_.tell(process.space(), shared_, log_);
+  if (!(mapping.flags & MAP_SHARED)) return;
+  shared_files_.tell(process.space(), shared_, log_);
+  outside_writers_.mapped(mapping, fd);
 }
 
 int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, const CallShape& shape) {
@@ -240,6 +252,10 @@ int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, c
   log_call(process, call, result, writes, other_bytes ? trace::OutputStream::kNone : written);
   if (other_bytes) log_output(process, written, state.output_bytes.bytes());
   log_hidden_effects(process, call, result, state);
+  if (outside_writers_.any()) {
+    bool own = state.file_change.possible();
+    outside_writers_.look(call, result, own ? state.file_change.inode() : 0);
+  }
   return result;
 }
 
@@ -254,7 +270,7 @@ bool Recorder::keeps_baton(const guest::Process& process, const guest::SystemCal
 int64_t Recorder::perform(guest::Process& process, const guest::SystemCall& call, const CallShape& shape,
                           CallState& state, const SyscallArgs& arguments, bool keeps_baton) {
   Descriptors::Change change(descriptors_, call.number);
-  state.file_change.before(call, descriptors_, process.space());
+  state.file_change.before(call, descriptors_, process.space(), shared_);
   // Other threads write to memory while the call is out.
   bool check_pages = options_.check_pages && process.threads().size() == 1 && !shared_.any();
   if (check_pages) page_check_.before(process.space());
@@ -270,8 +286,9 @@ int64_t Recorder::perform(guest::Process& process, const guest::SystemCall& call
       needs_shared = !shared_.redirect(process, call, reachable, state.shared_arguments) &&
                      shared_.take_for_call(process, call);
     // Other processes may have the file that it changes, too.
-    changes_shared =
-        seen && shared_.take_file(process, state.file_change.device(), state.file_change.inode());
+    const FileChange& file = state.file_change;
+    changes_shared = seen && shared_.take_file(process, file.device(), file.inode(), file.planned().begin,
+                                               file.planned().end);
     bool may_sleep = shape.blocking == Blocking::May || may_stop(call.number);
     if (!needs_shared && !changes_shared && may_sleep) shared_.let_go();
   }
@@ -285,8 +302,8 @@ int64_t Recorder::perform(guest::Process& process, const guest::SystemCall& call
     shared_.take_all(process);
     result = process.kernel_call(shape, reachable, Baton::kept);
   }
-  if (changes_shared && result >= 0)
-    shared_.file_changed(state.file_change.device(), state.file_change.inode());
+  if (changes_shared)
+    shared_.file_call_done(state.file_change.device(), state.file_change.inode(), result >= 0);
   if (check_pages && !state.file_change.possible()) page_check_.after(process.space(), shape.info->name);
   return result;
 }
@@ -376,40 +393,6 @@ void Recorder::log_output(guest::Process& process, trace::OutputStream stream,
   output.stream = stream;
   output.bytes = bytes;
   check(log_.append(process.current().id, process.now(), output));
-}
-
-void Recorder::called(guest::Process& process, const guest::SystemCall& call, int64_t result) {
-  shared_.mappings_changed(process.space(), call, result);
-  if (shared_files_.any() && changes_mappings(call.number))
-    shared_files_.tell(process.space(), shared_, log_);
-  log_call(process, call, result, {});
-  if (call.number == SYS_madvise && result == 0) log_dropped_pages(process, call);
-}
-
-// Replay has private memory in the place of shared memory and copies of files: where pages are dropped, it
-// does not find again what was found here.
-void Recorder::log_dropped_pages(guest::Process& process, const guest::SystemCall& call) {
-  const SyscallArgs& a = call.arguments;
-  if (a[2] == MADV_WIPEONFORK) {
-    std::pair<uint64_t, uint64_t> range(a[0], guest::page_up(a[0] + a[1]));
-    if (std::ranges::find(wiped_, range) == wiped_.end()) wiped_.push_back(range);
-  }
-  if (a[2] != MADV_DONTNEED && a[2] != MADV_REMOVE) return;
-  for (const auto& [begin, mapping] : process.space().mappings()) {
-    if (mapping.flags & MAP_ANONYMOUS && mapping.flags & MAP_PRIVATE) continue;
-    log_pages(process, std::max(mapping.begin, a[0]), std::min(mapping.end, guest::page_up(a[0] + a[1])));
-  }
-}
-
-// What they hold now, as far as they can be read.
-void Recorder::log_pages(guest::Process& process, uint64_t begin, uint64_t end, Pages which) {
-  for (uint64_t page = begin; page < end; page += kPage) {
-    uint8_t bytes[kPage];
-    if (process.space().read(GuestAddr(page), bytes, kPage) != kPage) continue;
-    bool is_zero = bytes[0] == 0 && std::memcmp(bytes, bytes + 1, kPage - 1) == 0;
-    if (is_zero && which == Pages::not_zero) continue;
-    wrote(process, GuestAddr(page), bytes, kPage);
-  }
 }
 
 int64_t Recorder::answered(guest::Process& process, const guest::SystemCall& call,
@@ -533,6 +516,7 @@ void Recorder::turn_ended(guest::Process& process) {
 }
 
 void Recorder::ended(guest::Process& process, const guest::Ending& ending) {
+  outside_writers_.look_again();
   if (options_.checksum_interval != 0) checksum(process);
   trace::ExitInput exit;
   exit.by_signal = ending.kind == guest::Ending::Kind::signalled;
@@ -579,12 +563,10 @@ void Recorder::after_fork(guest::Process& process, int64_t result) {
   if (!log_.attach(child_ends_)) bug("cannot attach to the log");
   // Of the calls that other threads were in, nothing is left here.
   calls_.clear();
+  outside_writers_.forget();
   order_.forget();
   descriptors_.forget_calls();
   log_start(process, trace::ProcessOrigin::kForked, process.now());
-  // The kernel has cleared these, unless the program has thought better of it meanwhile.
-  for (const auto& [begin, end] : wiped_)
-    log_pages(process, begin, end);
   bool any = shared_files_.any();
   shared_files_.forget();
   if (any) shared_files_.tell(process.space(), shared_, log_);

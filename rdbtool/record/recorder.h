@@ -10,6 +10,7 @@
 #include "rdbtool/record/mapped_files.h"
 #include "rdbtool/record/output_bytes.h"
 #include "rdbtool/record/output_order.h"
+#include "rdbtool/record/outside_writers.h"
 #include "rdbtool/record/page_check.h"
 #include "rdbtool/record/partial_work.h"
 #include "rdbtool/record/passed_output.h"
@@ -42,6 +43,7 @@ public:
   int64_t answered(guest::Process& process, const guest::SystemCall& call,
                    const guest::Answer& answer) override;
   void mapped(guest::Process& process, const guest::Mapping& mapping, int fd) override;
+  void remapped(guest::Process& process, const guest::SystemCall& call, int64_t result) override;
   engine::Engine::InputResult instruction(guest::Process& process, engine::InputKind kind) override;
   void signalled(guest::Process& process, const guest::PendingSignal& signal) override;
   bool reach(guest::Process& process, const engine::Fault& fault) override;
@@ -85,7 +87,11 @@ private:
   int64_t kill_by(guest::Process& process, const guest::SystemCall& call, KillCall kill);
   int64_t wait_for_lock(guest::Process& process, const CallShape& shape, const guest::SystemCall& call,
                         const SyscallArgs& reachable);
-  void log_dropped_pages(guest::Process& process, const guest::SystemCall& call);
+  // What a call did to memory beside its result: memory_calls.cc.
+  void check_moved(guest::Process& process, const guest::SystemCall& call, int64_t result);
+  void log_memory_effects(guest::Process& process, const guest::SystemCall& call, int64_t result);
+  void log_dropped_pages(guest::Process& process, uint64_t begin, uint64_t end);
+  void log_moved(guest::Process& process, const guest::SystemCall& call, uint64_t target);
   enum class Pages : uint8_t { all, not_zero };
   void log_pages(guest::Process& process, uint64_t begin, uint64_t end, Pages which = Pages::all);
   void log_hidden_effects(guest::Process& process, const guest::SystemCall& call, int64_t result,
@@ -100,11 +106,11 @@ private:
   uint64_t turn_begin_ = 0;
   uint64_t next_checksum_ = 0;
   std::vector<trace::MemoryWrite> writes_;
-  std::vector<std::pair<uint64_t, uint64_t>> wiped_; // begin and end of what MADV_WIPEONFORK was said of
   Descriptors descriptors_;
   OutputOrder order_;
   SharedPages shared_;
   SharedFiles shared_files_;
+  OutsideWriters outside_writers_;
   PageCheck page_check_;
   PartialWork partial_work_;
   QuickRecorder quick_;

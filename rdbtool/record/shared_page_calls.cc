@@ -40,22 +40,49 @@ void SharedPages::take_all(guest::Process& process) {
   take_together(process, std::move(pages));
 }
 
-bool SharedPages::take_file(guest::Process& process, uint64_t device, uint64_t inode) {
+bool SharedPages::has_file(uint64_t device, uint64_t inode) const {
+  return inode != 0 && std::ranges::any_of(areas_, [&](const Area& area) {
+           return area.inode == inode && area.device == device;
+         });
+}
+
+bool SharedPages::take_file(guest::Process& process, uint64_t device, uint64_t inode, uint64_t begin,
+                            uint64_t end) {
   std::vector<Need> pages;
-  for (const Area& area : areas_)
-    for (uint64_t at = area.begin; area.inode == inode && area.device == device && at < area.end; at += kPage)
-      pages.push_back({GuestAddr(at), false});
-  bool any = !pages.empty();
+  std::vector<Held> unmapped;
+  for (size_t i = 0; i < areas_.size(); ++i) {
+    const Area& area = areas_[i];
+    if (area.inode != inode || area.device != device) continue;
+    for (size_t page = 0; page < area.holds.size(); ++page) {
+      uint64_t offset = area.offset + page * kPage;
+      if (offset + kPage <= begin || offset >= end) continue;
+      if (area.holds[page] == Hold::gone)
+        unmapped.push_back({i, page});
+      else
+        pages.push_back({GuestAddr(area.address(page)), false});
+    }
+  }
+  bool any = !pages.empty() || !unmapped.empty();
   take_together(process, std::move(pages));
+  // Everybody takes these in the order of the table.
+  std::ranges::sort(unmapped, {}, [&](const Held& held) { return areas_[held.area].first + held.page; });
+  for (const Held& held : unmapped)
+    own_unmapped(process, held.area, held.page);
   return any;
 }
 
-void SharedPages::file_changed(uint64_t device, uint64_t inode) {
+void SharedPages::file_call_done(uint64_t device, uint64_t inode, bool changed) {
   for (const Held& held : held_) {
     Area& area = areas_[held.area];
-    if (area.inode == inode && area.device == device)
+    if (changed && area.inode == inode && area.device == device)
       area.known[held.page] = ++state(area, held.page).version;
   }
+  for (const Held& held : unmapped_) {
+    Area& area = areas_[held.area];
+    if (changed) ++state(area, held.page).version;
+    release(area, held.page, Hold::gone);
+  }
+  unmapped_.clear();
 }
 
 // Where the kernel finds those bytes; as they are if they are not shared, nothing if only a part of them is.
@@ -125,7 +152,8 @@ bool SharedPages::redirect(guest::Process& process, const guest::SystemCall& cal
 
 std::optional<uint64_t> SharedPages::always_there(uint64_t address) const {
   for (const Area& area : areas_)
-    if (area.has(address)) return reinterpret_cast<uint64_t>(area.copy) + (address - area.begin);
+    if (area.has(address) && area.holds[area.page(address)] != Hold::gone)
+      return reinterpret_cast<uint64_t>(area.copy) + (address - area.begin);
   return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/guest/host_descriptors.h"
 #include "rdbtool/guest/raw_syscall.h"
+#include "rdbtool/record/file_holes.h"
 #include "rdbtool/record/process_state.h"
 
 #include <algorithm>
@@ -54,13 +55,20 @@ void SharedPages::add(const guest::Mapping& mapping) {
   if (!(mapping.flags & MAP_ANONYMOUS)) {
     area.device = mapping.device;
     area.inode = mapping.inode;
+    area.offset = mapping.offset;
   }
   size_t pages = (mapping.end - mapping.begin) / kPage;
   if (table_ == nullptr) table_ = PageTable::make();
   std::optional<uint32_t> first = table_ == nullptr ? std::nullopt : table_->add(pages);
   // A length of 0 makes a second mapping of the same memory.
   void* copy = mremap(reinterpret_cast<void*>(mapping.begin), 0, mapping.end - mapping.begin, MREMAP_MAYMOVE);
-  if (!first || copy == MAP_FAILED)
+  bool has_room = first && copy != MAP_FAILED;
+  if (!has_room && !(mapping.protection & PROT_WRITE) && area.inode != 0) {
+    // It is only read, and most probably nobody changes the file.
+    if (copy != MAP_FAILED) munmap(copy, mapping.end - mapping.begin);
+    return;
+  }
+  if (!has_room)
     refuse_(fmt::format("memory shared by recorded processes: {} at {:#x}: {}",
                         mapping.name.empty() ? "the mapping" : mapping.name, mapping.begin,
                         std::strerror(errno)));
@@ -77,7 +85,8 @@ void SharedPages::before_fork(guest::Process& process) {
   process_ = &process;
   give_back();
   for (const auto& [begin, mapping] : process.space().mappings()) {
-    bool writable = mapping.protection & PROT_WRITE || mapping.flags & MAP_ANONYMOUS;
+    // A file that is open for writing can be changed by calls, in both processes.
+    bool writable = mapping.protection & PROT_WRITE || mapping.flags & MAP_ANONYMOUS || mapping.may_write;
     if (mapping.flags & MAP_SHARED && writable && find(begin) == nullptr) add(mapping);
   }
   for (Area& area : areas_)
@@ -178,6 +187,27 @@ void SharedPages::own(guest::Process& process, Area& area, size_t page) {
   }
   table_->end_wait(self);
   now_owned(process, area, page);
+}
+
+// A page of a file that this process may change by a call, though it has it mapped no more: no other process
+// must have the page meanwhile.
+void SharedPages::own_unmapped(guest::Process& process, size_t index, size_t page) {
+  const Area& area = areas_[index];
+  PageTable::Page& state = this->state(area, page);
+  auto self = static_cast<uint32_t>(process.identity().pid);
+  for (int waits = 0;; ++waits) {
+    uint32_t owner = 0;
+    if (state.owner.compare_exchange_strong(owner, self) || owner == self) break;
+    if (!is_alive(owner)) {
+      if (state.owner.compare_exchange_strong(owner, self)) break;
+      continue;
+    }
+    state.wanted = self;
+    table_->begin_wait(self, area.first + static_cast<uint32_t>(page), false);
+    wait_while(state.owner, owner, waits);
+  }
+  table_->end_wait(self);
+  unmapped_.push_back({index, page});
 }
 
 void SharedPages::now_owned(guest::Process& process, Area& area, size_t page) {
@@ -335,8 +365,14 @@ void SharedPages::mappings_changed(const guest::AddressSpace& space, const guest
       return here;
     });
   }
-  for (size_t i = areas_.size(); i-- > 0;)
-    if (std::ranges::all_of(areas_[i].holds, [](Hold hold) { return hold == Hold::gone; })) drop(i);
+  for (size_t i = areas_.size(); i-- > 0;) {
+    const Area& area = areas_[i];
+    bool gone = std::ranges::all_of(area.holds, [](Hold hold) { return hold == Hold::gone; });
+    // What others have mapped can still be changed from here.
+    bool changeable =
+        area.inode != 0 && state(area, 0).users > 1 && is_open_for_writing(area.device, area.inode);
+    if (gone && !changeable) drop(i);
+  }
 }
 
 // Nothing of it is mapped any more: its memory is not to stay because of the second mapping.

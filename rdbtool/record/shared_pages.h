@@ -52,10 +52,12 @@ public:
   // All that a call reads, as far as it is shared. True if it is.
   bool take_for_call(guest::Process& process, const guest::SystemCall& call);
   void take_all(guest::Process& process);
-  // Around a call that changes a file: all pages of it that are shared, true if there are any; and then, they
-  // hold something new.
-  bool take_file(guest::Process& process, uint64_t device, uint64_t inode);
-  void file_changed(uint64_t device, uint64_t inode);
+  // Whether other processes may have the file mapped, since a fork; this one may have it open only.
+  bool has_file(uint64_t device, uint64_t inode) const;
+  // Around a call that changes a part of a file: all pages of that part which are shared, true if there are
+  // any; and then, if it has succeeded, they hold something new.
+  bool take_file(guest::Process& process, uint64_t device, uint64_t inode, uint64_t begin, uint64_t end);
+  void file_call_done(uint64_t device, uint64_t inode, bool changed);
 
   // All of them, before the process may sleep; between instructions not those that the next one has just
   // asked for.
@@ -85,6 +87,7 @@ private:
     uint64_t end = 0;
     uint64_t device = 0; // of the file; 0: it has none
     uint64_t inode = 0;
+    uint64_t offset = 0;         // in the file
     uint32_t first = 0;          // page in the table
     char* copy = nullptr;        // the same memory, never protected
     std::vector<uint32_t> known; // which version this process has seen
@@ -111,6 +114,7 @@ private:
   std::optional<uint64_t> always_there(uint64_t address) const;
   void add(const guest::Mapping& mapping);
   void drop(size_t index);
+  void own_unmapped(guest::Process& process, size_t area, size_t page);
   void withhold(const Area& area);
   void own(guest::Process& process, Area& area, size_t page);
   void now_owned(guest::Process& process, Area& area, size_t page);
@@ -143,6 +147,7 @@ private:
   bool has_locks_ = false;            // that the table knows of
   std::vector<Area> areas_;
   std::vector<Held> held_;
+  std::vector<Held> unmapped_;     // owned while a call changes them, though they are not mapped here
   uint64_t taken_at_ = UINT64_MAX; // when an instruction needed one the last time
   std::vector<Need> needs_;        // of that instruction, so far
   // What a process keeps while it waits: pages that are needed together, or that an instruction has used.

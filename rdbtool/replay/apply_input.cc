@@ -17,6 +17,21 @@
 #include <utility>
 
 namespace rdb::replay {
+namespace {
+
+// What is shared or locked is neither on replay, and guards are seen by the signals that they raise.
+int repeated_advice(uint64_t advice) {
+  return guest::drops_pages(static_cast<int>(advice)) ? MADV_DONTNEED : static_cast<int>(advice);
+}
+
+// Whether a program outside the recording may have had it mapped, too, and have written to it.
+bool may_be_written_outside(const guest::Mapping& mapping) {
+  if (!(mapping.flags & MAP_SHARED) || mapping.flags & MAP_ANONYMOUS) return false;
+  return mapping.segment || mapping.protection & PROT_WRITE || mapping.name.starts_with("/dev/shm/") ||
+         mapping.name.starts_with("/memfd:");
+}
+
+} // namespace
 
 void Replayer::apply(const trace::Input& input) {
   switch (input.kind()) {
@@ -118,10 +133,31 @@ bool Replayer::turn_to(ThreadId thread) {
 }
 
 void Replayer::map(const trace::MapInput& map) {
-  if (map.op == trace::MapOp::kProtect) {
-    space().mprotect(map.address.value, map.length, map.protection);
+  guest::AddressSpace& space = this->space();
+  switch (map.op) {
+  case trace::MapOp::kMap:
+    map_again(map);
+    return;
+  case trace::MapOp::kUnmap:
+    space.munmap(map.address.value, map.length);
+    return;
+  case trace::MapOp::kProtect:
+    space.mprotect(map.address.value, map.length, map.protection);
+    return;
+  case trace::MapOp::kRemap:
+    space.repeat_mremap(map.old_address.value, map.old_length, map.length, static_cast<int>(map.flags),
+                        map.address.value);
+    return;
+  case trace::MapOp::kAdvise:
+    space.madvise(map.address.value, map.length, repeated_advice(map.flags));
+    return;
+  case trace::MapOp::kBreak:
+    space.brk(map.address.value);
     return;
   }
+}
+
+void Replayer::map_again(const trace::MapInput& map) {
   guest::Mapping mapping;
   mapping.begin = map.address.value;
   mapping.end = guest::page_up(map.address.value + map.length);
@@ -139,6 +175,8 @@ void Replayer::map(const trace::MapInput& map) {
     fd = known->second;
   }
   space().restore(mapping, fd);
+  if (may_be_written_outside(mapping))
+    shared_with_others_ = mapping.segment ? "a System V segment" : mapping.name;
   if (map.has_file && map.offset == 0)
     mapped_files_[mapping.begin] = {map.address, mapping.name, trace_.files().path_of(map.file)};
   for (Observer* observer : observers_)
@@ -195,32 +233,54 @@ void Replayer::system_call(const trace::Input& input) {
   const SyscallInfo* info = find_syscall(logged.number);
   if (std::optional<int64_t> own = internal_call(call)) {
     if (*own != logged.result) differ(fmt::format("result {}", logged.result), fmt::format("{}", *own));
-  } else if (info != nullptr && info->call_class == CallClass::Memory && logged.result >= 0) {
-    SyscallArgs arguments = call.arguments;
-    bool mmap = call.number == SYS_mmap;
-    bool segment = call.number == SYS_shmat;
-    bool advice = call.number == SYS_madvise;
-    if (advice && arguments[2] == MADV_REMOVE) arguments[2] = MADV_DONTNEED; // what is shared is private here
-    // The others change nothing that the guest sees, and what forks of it inherit is not for copies of a
-    // replay.
-    bool skipped = advice && arguments[2] != MADV_DONTNEED && arguments[2] != MADV_FREE;
-    if (mmap) {
-      // At the recorded address; what had a file, or is a segment, was mapped by the input before this one.
-      arguments[0] = static_cast<uint64_t>(logged.result);
-      arguments[3] =
-          (arguments[3] & ~static_cast<uint64_t>(MAP_SHARED | MAP_POPULATE | MAP_LOCKED | MAP_HUGETLB)) |
-          MAP_FIXED | MAP_PRIVATE | MAP_NORESERVE;
-    }
-    if ((!mmap || arguments[3] & MAP_ANONYMOUS) && !segment && !skipped) {
-      std::optional<int64_t> result = space().call(call.number, arguments);
-      if (result && *result != logged.result)
-        differ(fmt::format("result {:#x}", logged.result), fmt::format("{:#x}", *result));
-    }
+  } else if (info != nullptr && info->call_class == CallClass::Memory) {
+    memory_call(call, logged.result);
   }
   if (logged.output != trace::OutputStream::kNone && sink_ != nullptr) show_output(logged);
   regs.gpr[engine::RAX] = static_cast<uint64_t>(logged.result);
   if (logged.result == 0) begin_child(call);
   current().waited_with_mask = logged.result == -EINTR && guest::mask_argument(call.number) >= 0;
+}
+
+// One that has failed has changed nothing, or what it changed is an input of its own.
+void Replayer::memory_call(const guest::SystemCall& call, int64_t logged) {
+  const SyscallArgs& arguments = call.arguments;
+  auto repeat = [&] {
+    std::optional<int64_t> result = space().call(call.number, arguments);
+    if (result && *result != logged)
+      differ(fmt::format("result {:#x}", logged), fmt::format("{:#x}", *result));
+  };
+  switch (call.number) {
+  case SYS_madvise:
+    // Other advice changes nothing that the guest sees.
+    if (guest::concerns_forks(static_cast<int>(arguments[2])))
+      repeat();
+    else if (logged >= 0 && guest::drops_pages(static_cast<int>(arguments[2])))
+      space().madvise(arguments[0], arguments[1], repeated_advice(arguments[2]));
+    return;
+  case SYS_mremap:
+    if (logged >= 0)
+      space().repeat_mremap(arguments[0], arguments[1], arguments[2], static_cast<int>(arguments[3]),
+                            static_cast<uint64_t>(logged));
+    return;
+  case SYS_mmap:
+    // What had a file was mapped by the input before this one.
+    if (logged >= 0 && arguments[3] & MAP_ANONYMOUS) {
+      guest::Mapping mapping;
+      mapping.begin = static_cast<uint64_t>(logged);
+      mapping.end = guest::page_up(mapping.begin + arguments[1]);
+      mapping.protection = static_cast<int>(arguments[2]) & (PROT_READ | PROT_WRITE | PROT_EXEC);
+      mapping.flags = guest::kept_flags(static_cast<int>(arguments[3]));
+      if (!space().in_guest_range(mapping.begin, mapping.end))
+        differ("memory of the guest's", fmt::format("{:#x}", mapping.begin));
+      space().restore(mapping, -1);
+    }
+    return;
+  case SYS_shmat: // the segment was mapped likewise
+    return;
+  default:
+    if (logged >= 0) repeat();
+  }
 }
 
 void Replayer::show_output(const trace::SyscallInput& input) {

@@ -71,6 +71,7 @@ void Replayer::enter_child() {
   descent_.pop_back();
   if (!current().at_call) differ(fmt::format("a call that makes process {}", child.name), "none");
   keep_only_current(ThreadId(child.pid));
+  if (!guest::shares_memory(current_call())) space().after_fork();
   run_ = trace_.run(child);
   held_ = nullptr;
   if (!descent_.empty()) return;

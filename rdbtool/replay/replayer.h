@@ -96,6 +96,9 @@ public:
   // The memory that an input which is due next writes when it is applied.
   std::vector<WrittenRange> written_by(const trace::Input& input);
 
+  // What the process had mapped shared, so that programs outside the recording could have written to it
+  // unseen; empty: nothing.
+  const std::string& shared_with_others() const { return shared_with_others_; }
   // Why the log ends where it does: complete, cut off ...
   const trace::LogEnd& log_end() const { return run_.end(); }
   ThreadId thread() const { return thread_; }
@@ -116,6 +119,8 @@ private:
   void start_thread(const trace::ThreadStartInput& start);
   bool turn_to(ThreadId thread);
   void map(const trace::MapInput& map);
+  void map_again(const trace::MapInput& map);
+  void memory_call(const guest::SystemCall& call, int64_t logged);
   void system_call(const trace::Input& input);
   void partial(const trace::Input& input);
   void signal(const trace::SignalInput& input);
@@ -161,6 +166,7 @@ private:
   };
   std::vector<Begun> begun_;
   std::map<trace::ContentId, int> files_;
+  std::string shared_with_others_;
   std::map<uint64_t, MappedFile> mapped_files_; // by begin; may hold what is unmapped by now
 };
 

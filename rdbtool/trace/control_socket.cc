@@ -39,7 +39,7 @@ ReceiveResult receive_request(int control, ControlRequest& request) {
   }
   auto length = static_cast<size_t>(size);
   if (length < sizeof message.kind || message.kind < ControlKind::kDoorbell ||
-      message.kind > ControlKind::kSharedFiles)
+      message.kind > ControlKind::kIsRecorded)
     return ReceiveResult::kMalformed;
   request.kind = message.kind;
   if (length >= offsetof(ControlMessage, text)) {

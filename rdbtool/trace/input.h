@@ -36,7 +36,8 @@ struct Registers {
   bool operator==(const Registers&) const = default;
 };
 
-// The key of a file in the trace's store: XXH64 of its bytes, and their number.
+// The key of a file in the trace's store: XXH64 of its bytes (long runs of zeros are marked), and their
+// number.
 struct ContentId {
   uint64_t hash = 0;
   uint64_t size = 0;

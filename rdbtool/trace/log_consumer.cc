@@ -335,6 +335,11 @@ ControlReply LogConsumer::State::handle(Producer& producer, ControlRequest& requ
   case ControlKind::kSharedFiles:
     share(producer, request, reply);
     break;
+  case ControlKind::kIsRecorded:
+    for (Producer& other : producers)
+      drain(other); // its start may still be in its ring
+    reply.process = request.time == 0 ? pids.size() > 1 : pids.contains(static_cast<int32_t>(request.time));
+    break;
   case ControlKind::kNewRing:
     try {
       // The parent's start may still be in its ring, and the child's folder names the parent's.

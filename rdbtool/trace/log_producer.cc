@@ -408,6 +408,17 @@ int32_t LogProducer::share_files(const SharedFile* files, size_t count, size_t& 
   return 0;
 }
 
+bool LogProducer::is_recorded(int32_t process) {
+  ControlMessage message;
+  message.kind = ControlKind::kIsRecorded;
+  message.origin = ProcessOrigin::kSpawned;
+  message.time = static_cast<uint32_t>(process);
+  message.text_size = 0;
+  ControlReply reply;
+  return request(&message, offsetof(ControlMessage, text), -1, &reply, sizeof reply, nullptr) &&
+         reply.process != 0;
+}
+
 void LogProducer::end_all(const char* why) {
   ControlReply reply;
   request_with_text(ControlKind::kEndAll, why, -1, reply);

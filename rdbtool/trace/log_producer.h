@@ -89,6 +89,8 @@ public:
   // Tells the consumer all files that the process has mapped shared. The process that has one
   // of them too, `which` says of which, one of both writable, by another mapping; 0 if there is none.
   int32_t share_files(const SharedFile* files, size_t count, size_t& which);
+  // Whether this process is or was recorded together with the own one; 0: whether any was.
+  bool is_recorded(int32_t process);
 
   // The recording cannot go on, for none of its processes: the consumer stops them all.
   void end_all(const char* why);

@@ -155,7 +155,7 @@ private:
       user_error("{}: ends in the middle of '{}'", file_, entry.path);
     ContentId id;
     if (path.starts_with("files/") && parse_content_id(path.substr(6), id) &&
-        id != ContentId{hash.digest(), entry.size})
+        id != ContentId{hash.digest(), entry.size} && !has_content(fd.get(), target, id))
       user_error("{}: '{}' does not have the content that its name says", file_, entry.path);
   }
 

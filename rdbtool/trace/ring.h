@@ -109,6 +109,7 @@ enum class ControlKind : uint32_t {
   kEndAll = 5,      // the recording of all processes ends here; `text` says why
   kGiveUp = 6,      // this process cannot be recorded any further; `text` says why
   kSharedFiles = 7, // `text` is an array of SharedFile
+  kIsRecorded = 8,  // whether the process whose number is in `time` is recorded; 0: whether several are
 };
 
 struct ControlMessage {
@@ -122,7 +123,7 @@ struct ControlMessage {
 
 struct ControlReply {
   uint32_t error;  // 0 or an errno value
-  int32_t process; // kSharedFiles: the one that is in the way
+  int32_t process; // kSharedFiles: the one that is in the way. kIsRecorded: 1 or 0
   uint64_t which;  // and the number of its file
   ContentId file;
 };

@@ -18,6 +18,7 @@ namespace rdb::trace {
 namespace {
 
 constexpr size_t kPiece = 256 << 10;
+constexpr size_t kAlignment = 4096;
 
 uint64_t nanoseconds(const timespec& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
@@ -27,40 +28,89 @@ bool all_zero(const uint8_t* data, size_t size) {
   return size == 0 || (data[0] == 0 && std::memcmp(data, data + 1, size - 1) == 0);
 }
 
-// The holes of a file. Looking for them moves the position of a descriptor, which may be the guest's too:
-// this has one of its own.
-class Holes {
+// A file, read through a descriptor of its own. Looking for holes moves the position of a descriptor, which
+// may be the guest's too; and the guest's may want reads that are aligned (O_DIRECT).
+class Source {
 public:
-  explicit Holes(int fd) : fd_(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC)) {}
+  Source(int fd, const std::string& name)
+      : own_(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
+        fd_(own_ ? own_.get() : fd), name_(name) {}
   // Where the hole at `offset` ends; `offset` where there is none, or nothing is known.
-  uint64_t end_of(uint64_t offset) const {
-    if (!fd_) return offset;
-    off_t data = lseek(fd_.get(), static_cast<off_t>(offset), SEEK_DATA);
-    if (data < 0 && errno == ENXIO) data = lseek(fd_.get(), 0, SEEK_END); // nothing but a hole, or the end
+  uint64_t end_of_hole(uint64_t offset) const {
+    if (!own_) return offset;
+    off_t data = lseek(fd_, static_cast<off_t>(offset), SEEK_DATA);
+    if (data < 0 && errno == ENXIO) data = lseek(fd_, 0, SEEK_END); // nothing but a hole, or the end
     return data < 0 ? offset : std::max(static_cast<uint64_t>(data), offset);
+  }
+  size_t read(void* to, size_t size, uint64_t offset) const {
+    return pread_some(fd_, to, size, offset, name_);
   }
 
 private:
-  OwnedFd fd_;
+  OwnedFd own_;
+  int fd_;
+  const std::string& name_;
 };
 
-// The hash of a file; with `copy_to`, of the very bytes that are written there, whatever happens to the file
+// The hash of a file's bytes, with a mark in the place of every long run of zeros: a hole of a terabyte is
+// hashed at once. What counts as a run is decided by pieces of one size, so that it does not matter which of
+// them are holes.
+class ContentHash {
+public:
+  enum class Runs : uint8_t { marked, as_they_are };
+  explicit ContentHash(Runs runs) : runs_(runs) {}
+  void add_zeros(uint64_t size) { zeros_ += size; }
+  void add(const uint8_t* data, size_t size) {
+    end_run();
+    hash_.update(data, size);
+  }
+  uint64_t digest() {
+    end_run();
+    return hash_.digest();
+  }
+
+private:
+  void end_run() {
+    constexpr uint64_t kLong = 1 << 20;
+    if (runs_ == Runs::as_they_are || zeros_ < kLong) {
+      hash_.update_zeros(zeros_);
+    } else {
+      constexpr std::string_view kMark = "rdb: a run of zeros";
+      hash_.update(kMark.data(), kMark.size());
+      hash_.update(&zeros_, sizeof zeros_);
+    }
+    zeros_ = 0;
+  }
+  Runs runs_;
+  Xxh64 hash_;
+  uint64_t zeros_ = 0; // that have come last
+};
+
+// The id of a file; with `copy_to`, of the very bytes that are written there, whatever happens to the file
 // meanwhile. Holes stay holes and are not read; runs of zeros become some.
-ContentId read_through(int fd, const std::string& name, int copy_to = -1, const std::string& copy_name = {}) {
-  std::vector<uint8_t> piece(kPiece);
-  Holes holes(fd);
-  Xxh64 hash;
+ContentId read_through(int fd, const std::string& name, int copy_to = -1, const std::string& copy_name = {},
+                       ContentHash::Runs runs = ContentHash::Runs::marked) {
+  std::vector<uint8_t> buffer(kPiece + kAlignment);
+  uint8_t* piece = buffer.data() + (kAlignment - reinterpret_cast<uintptr_t>(buffer.data()) % kAlignment);
+  Source source(fd, name);
+  ContentHash hash(runs);
   uint64_t offset = 0;
   for (;;) {
-    uint64_t data = holes.end_of(offset);
-    hash.update_zeros(data - offset);
-    offset = data;
-    size_t size = pread_some(fd, piece.data(), piece.size(), offset, name);
+    uint64_t data = source.end_of_hole(offset) / kPiece * kPiece;
+    if (data > offset) {
+      hash.add_zeros(data - offset);
+      offset = data;
+    }
+    size_t size = source.read(piece, kPiece, offset);
     if (size == 0) break;
-    hash.update(piece.data(), size);
-    if (copy_to >= 0 && !all_zero(piece.data(), size))
-      pwrite_all(copy_to, piece.data(), size, offset, copy_name);
+    if (all_zero(piece, size)) {
+      hash.add_zeros(size);
+    } else {
+      hash.add(piece, size);
+      if (copy_to >= 0) pwrite_all(copy_to, piece, size, offset, copy_name);
+    }
     offset += size;
+    if (size < kPiece) break;
   }
   if (copy_to >= 0 && ftruncate(copy_to, static_cast<off_t>(offset)) != 0)
     throw_errno(copy_name, "cannot write");
@@ -89,6 +139,11 @@ bool parse_content_id(std::string_view text, ContentId& id) {
   id.size = std::stoull(std::string(text.substr(17)), nullptr, 16);
   // One name per id: leading zeros would give a second.
   return to_string(id) == text;
+}
+
+bool has_content(int fd, const std::string& name, const ContentId& id) {
+  // Older traces have hashes of every single zero.
+  return read_through(fd, name) == id || read_through(fd, name, -1, {}, ContentHash::Runs::as_they_are) == id;
 }
 
 ContentStore::ContentStore(std::string directory) : directory_(std::move(directory)) {}
@@ -142,7 +197,7 @@ int ContentStore::open(const ContentId& id) const {
   if (fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
       static_cast<uint64_t>(status.st_size) != id.size)
     user_error("{}: a file of the trace has another size than its name says", path);
-  if (read_through(fd.get(), path) != id)
+  if (!has_content(fd.get(), path, id))
     user_error("{}: a file of the trace is damaged: its hash does not match", path);
   return fd.release();
 }

@@ -17,6 +17,9 @@ to_string(const ContentId& id); // "<hash, 16 digits>-<size>", in hex: the file'
 // The inverse. False if it is no such name.
 bool parse_content_id(std::string_view text, ContentId& id);
 
+// Whether the file behind `fd` is the one that has this id. `name` is for messages.
+bool has_content(int fd, const std::string& name, const ContentId& id);
+
 class ContentStore {
 public:
   // `directory` is made when the first file is added.

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Programs outside the recording can change memory that is mapped shared, at any moment and without a word in
+// the log. The kernel does not tell when they do; but it tells who has a file mapped, that somebody opens one
+// or writes to it, and who was the last to attach a segment. What is found out is said once for each file:
+// most programs go on well, since nobody writes there, or only what comes in another way too.
+#pragma once
+
+#include "rdbtool/guest/address_space.h"
+#include "rdbtool/guest/machine.h"
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace rdb::record {
+
+class OutsideWriters {
+public:
+  // Whether this process is recorded, too; of 0, whether any other is or was.
+  using IsRecorded = std::function<bool(int32_t pid)>;
+  // Whether recorded processes share the file, so that each knows what the others write.
+  using IsShared = std::function<bool(uint64_t device, uint64_t inode)>;
+  OutsideWriters(IsRecorded is_recorded, IsShared is_shared)
+      : is_recorded_(std::move(is_recorded)), is_shared_(std::move(is_shared)) {}
+  ~OutsideWriters() { forget(); }
+  OutsideWriters(const OutsideWriters&) = delete;
+  OutsideWriters& operator=(const OutsideWriters&) = delete;
+
+  // This was mapped shared, by this descriptor; -1: it is a segment.
+  void mapped(const guest::Mapping& mapping, int fd);
+  bool any() const { return !files_.empty(); }
+  // After a call of this process; `changed_inode`: of the mapped file that it has changed, or 0.
+  void look(const guest::SystemCall& call, int64_t result, uint64_t changed_inode);
+  // Mappings have changed: what is not there any more does not matter.
+  void mappings_changed(const guest::AddressSpace& space);
+  // rdb itself has opened a file.
+  void skip_own();
+  // At the end: who has them mapped now.
+  void look_again();
+  // In a forked child.
+  void forget();
+
+private:
+  struct File {
+    uint64_t device = 0;
+    uint64_t inode = 0; // a segment's number
+    std::string name;
+    bool segment = false;
+    bool open_matters = false; // somebody who opens it may map it and write there
+    bool told = false;
+  };
+  void look_at_events(const guest::SystemCall& call, int64_t result, uint64_t changed_inode);
+  void look_at_segment(File& file);
+  bool name_process(File& file);
+  void tell(File& file, const std::string& who);
+
+  IsRecorded is_recorded_;
+  IsShared is_shared_;
+  int notifications_ = -1;    // of inotify
+  std::map<int, File> files_; // by the kernel's number for what it watches; segments have negative ones
+  bool has_segments_ = false;
+};
+
+} // namespace rdb::record

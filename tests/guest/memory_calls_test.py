@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The system calls that change memory do the same natively, under rdb run, in a recording and in its replays."""
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+import harness
+
+PROGRAMS = ["mem_partial", "mem_grow", "mem_fork", "mem_kinds"]
+
+
+class MemoryCalls(harness.TestCase):
+    def cases(self, program):
+        return self.run_program([harness.target(program), "list"], status=0).out.split()
+
+    def check_alike(self, program, case):
+        command = [harness.target(program), case]
+        native = self.run_program(command)
+        self.assertGreater(len(native.out), 1, f"\n{native}")
+        live = self.rdb("run", *command)
+        self.assertEqual((live.out, live.status), (native.out, native.status), f"\n{live}")
+        trace = self.path(f"{program}-{case}")
+        recorded = self.rdb("record", "-q", "--checksum", "-o", trace, *command)
+        self.assertEqual((recorded.out, recorded.status), (native.out, native.status), f"\n{recorded}")
+        for _ in range(2):
+            # Together the processes write again what they wrote, each with the ending that it had.
+            lines = []
+            for _, replayed in self.replay_processes(trace):
+                lines += replayed.out.splitlines()
+            self.assertEqual(sorted(lines), sorted(native.out.splitlines()))
+
+    def test_all_cases(self):
+        for program in PROGRAMS:
+            for case in self.cases(program):
+                with self.subTest(program=program, case=case):
+                    self.check_alike(program, case)
+
+    def test_a_sparse_terabyte_takes_no_room(self):
+        trace = self.path("trace")
+        self.rdb("record", "-q", "-o", trace, harness.target("mem_kinds"), "sparse", status=0)
+        used = sum(os.stat(os.path.join(folder, name)).st_blocks * 512
+                   for folder, _, names in os.walk(trace) for name in names)
+        self.assertLess(used, 64 << 20)
+
+    def test_a_sparse_file_is_packed_and_unpacked(self):
+        trace = self.path("trace")
+        recorded = self.rdb("record", "-q", "-o", trace, harness.target("mem_kinds"), "sparse_small", status=0)
+        self.rdb("pack", trace, self.path("packed"), status=0)
+        self.rdb("unpack", self.path("packed"), status=0)
+        replayed = self.rdb("replay", os.path.join(self.path("traces"), "trace"), status=0)
+        self.assertEqual(replayed.out, recorded.out)
+
+    def test_memory_of_a_recorded_process_is_not_written_by_proc(self):
+        """The change would not be in that process's recording."""
+        script = ("import os\n"
+                  "go, ready = os.pipe()\n"
+                  "child = os.fork()\n"
+                  "if child == 0:\n"
+                  "    os.read(go, 1)\n"
+                  "    os._exit(0)\n"
+                  "try:\n"
+                  "    open(f'/proc/{child}/mem', 'r+b', buffering=0)\n"
+                  "except PermissionError as error:\n"
+                  "    print('refused:', error.strerror)\n"
+                  "print('read', len(open(f'/proc/{child}/mem', 'rb', buffering=0).name) > 0)\n"
+                  "os.write(ready, b'x')\n"
+                  "os.waitpid(child, 0)\n")
+        for words in (["run"], ["record", "-q", "-o", self.path("trace")]):
+            result = self.rdb(*words, "/usr/bin/python3", "-c", script, status=0)
+            self.assertEqual(result.out, "refused: Permission denied\nread True\n", f"\n{result}")
+            self.assertIn("rdb: not supported: opening /proc/PID/mem", result.err)
+        self.assertEqual(self.rdb("replay", self.path("trace"), status=0).out, result.out)
+
+
+class SharedWithOthers(harness.TestCase):
+    """Memory that a program outside the recording writes to."""
+
+    def record_while(self, reader, writer):
+        """Records the reader, and starts the writer, which is not recorded, when the reader is ready. What the
+        recorder says."""
+        child = subprocess.Popen([harness.rdb(), "record", "-q", "-o", self.path("trace"), *reader], cwd=self.tmp,
+                                 env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            self.assertEqual(child.stdout.readline(), "ready\n")
+            self.run_program(writer, status=0)
+            out, err = child.communicate(timeout=self.default_timeout)
+        except BaseException:
+            child.kill()
+            child.communicate()
+            raise
+        self.assertEqual((out, child.returncode), ("got 42\n", 42), err)
+        return err
+
+    def check_replay(self, name):
+        """It ends where the other program's value shows, by name and not as an error of rdb's."""
+        for _ in range(2):
+            result = self.rdb("replay", self.path("trace"), status=125)
+            self.assertTrue(result.out.startswith("ready\n"), f"\n{result}")
+            self.assertIn("rdb: not supported: memory shared with a program outside the recording: ", result.err)
+            self.assertIn(name, result.err)
+            self.assertNotIn("internal error", result.err)
+
+    def test_a_file(self):
+        program = harness.target("mem_outside")
+        for name in (f"/dev/shm/rdb-test-{os.getpid()}", self.path("shared")):
+            try:
+                said = self.record_while([program, "read", name], [program, "write", name])
+            finally:
+                os.unlink(name)
+            self.assertEqual(said.count(f"rdb: not recorded: what other programs write to {name}, which is mapped"), 1, said)
+            self.check_replay(name)
+            self.run_program(["/bin/rm", "-rf", self.path("trace")], status=0)
+
+    def test_a_segment(self):
+        program, key = harness.target("mem_outside"), str(0x52440000 + os.getpid() % 65536)
+        try:
+            said = self.record_while([program, "segment-read", key], [program, "segment-write", key])
+        finally:
+            self.run_program(["/usr/bin/ipcrm", "-M", key], status=0)
+        self.assertIn("rdb: not recorded: what other programs write to /SYSV", said)
+        self.check_replay("a System V segment")
+
+    def test_one_that_was_there_before_is_named(self):
+        """With its number, while the recorded program has only just mapped the file."""
+        script = ("import mmap, os, sys\n"
+                  "fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)\n"
+                  "os.ftruncate(fd, 4096)\n"
+                  "memory = mmap.mmap(fd, 4096)\n"
+                  "memory[0] = 42\n"
+                  "print('ready', flush=True)\n"
+                  "sys.stdin.read()\n")
+        name = self.path("shared")
+        other = subprocess.Popen(["/usr/bin/python3", "-c", script, name], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, text=True)
+        try:
+            self.assertEqual(other.stdout.readline(), "ready\n")
+            result = self.rdb("record", "-q", "-o", self.path("trace"), harness.target("mem_outside"), "read", name,
+                              status=42)
+        finally:
+            other.communicate("")
+        self.assertIn(f"(process {other.pid} (python3) has it mapped)", result.err)
+        # What was there before the mapping is in the recording.
+        self.assertEqual(self.rdb("replay", self.path("trace"), status=42).out, "ready\ngot 42\n")
+
+    def test_nothing_is_said_of_a_file_of_its_own(self):
+        result = self.rdb("record", "-q", harness.target("rec_mapped_files"), status=0)
+        self.assertEqual(result.err, "")
+
+
+if __name__ == "__main__":
+    harness.main()
