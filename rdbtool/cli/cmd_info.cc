@@ -2,6 +2,7 @@
 // rdb info: what a recording says about itself, for people or as JSON; and what recordings can hold, the
 // table of system calls.
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/base/visible_text.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/trace_text.h"
@@ -55,6 +56,7 @@ int print_json(const trace::TraceReader& trace) {
   for (const trace::ProcessInfo& info : trace.processes()) {
     ProcessSummary summary = summarize(trace, info);
     damaged |= summary.damaged;
+    if (summary.damaged) print_error("rdb: process {}: {}\n", info.name, summary.end);
     list.push_back({{"name", info.name},
                     {"pid", info.pid},
                     {"origin", trace::name_of(info.origin)},
@@ -101,6 +103,7 @@ int print_text(const trace::TraceReader& trace) {
   for (const trace::ProcessInfo& info : trace.processes()) {
     ProcessSummary summary = summarize(trace, info);
     damaged |= summary.damaged;
+    if (summary.damaged) print_error("rdb: process {}: {}\n", info.name, summary.end);
     std::string origin = info.origin == trace::ProcessOrigin::kSpawned
                              ? ""
                              : fmt::format(", {} by {} at {}", trace::name_of(info.origin), info.parent_pid,

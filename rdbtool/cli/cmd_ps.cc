@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rdb ps: the processes of a recording, in the order in which they started.
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/trace_text.h"
 #include "rdbtool/guest/ending.h"
@@ -16,14 +17,17 @@
 namespace rdb::cli {
 namespace {
 
-constexpr const char* kDamaged = "damaged";
-
 using Row = std::array<std::string, 5>;
 
-std::string ending_of(const trace::TraceReader& trace, const trace::ProcessInfo& process) {
+// `damage`: in one line, if there is any.
+std::string ending_of(const trace::TraceReader& trace, const trace::ProcessInfo& process,
+                      std::string& damage) {
   if (trace::next_program(trace, process) != nullptr) return "exec";
   auto exit = trace::exit_of(trace, process);
-  if (!exit) return trace::find_damage(trace, process).empty() ? "cut off" : kDamaged;
+  if (!exit) {
+    damage = trace::find_damage(trace, process);
+    return damage.empty() ? "cut off" : "damaged";
+  }
   using Kind = guest::Ending::Kind;
   return describe(guest::Ending{exit->by_signal ? Kind::signalled : Kind::exited, exit->status});
 }
@@ -31,9 +35,14 @@ std::string ending_of(const trace::TraceReader& trace, const trace::ProcessInfo&
 int list(const std::string& name) {
   trace::TraceReader trace(name);
   std::vector<Row> rows = {{"PID", "PPID", "LENGTH", "ENDED", "PROGRAM"}};
+  bool damaged = false;
   for (const trace::ProcessInfo& process : trace.processes()) {
+    std::string damage;
+    std::string ending = ending_of(trace, process, damage);
+    if (!damage.empty()) print_error("rdb: process {}: {}\n", process.name, damage);
+    damaged |= !damage.empty();
     rows.push_back({process.name, std::to_string(process.parent_pid), count_text(length_of(trace, process)),
-                    ending_of(trace, process), shell_text(process.program)});
+                    ending, shell_text(process.program)});
   }
   std::array<size_t, 5> widths = {};
   for (const Row& row : rows)
@@ -42,7 +51,6 @@ int list(const std::string& name) {
   for (const Row& row : rows)
     fmt::print("{:<{}}  {:>{}}  {:>{}}  {:<{}}  {}\n", row[0], widths[0], row[1], widths[1], row[2],
                widths[2], row[3], widths[3], row[4]);
-  bool damaged = std::ranges::any_of(rows, [](const Row& row) { return row[3] == kDamaged; });
   return damaged ? kExitUsage : 0;
 }
 

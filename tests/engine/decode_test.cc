@@ -2,6 +2,7 @@
 // The table-driven decoder must agree with Zydis wherever it claims to know an instruction.
 #include "rdbtool/engine/decode.h"
 #include "rdbtool/engine/fast_decode.h"
+#include "rdbtool/engine/string_instruction.h"
 
 #include <cstring>
 #include <fmt/format.h>
@@ -131,6 +132,44 @@ TEST(Decode, near_the_end_of_memory) {
   EXPECT_EQ(instruction.kind, Kind::ret);
   const uint8_t half[] = {0x48, 0x8B};
   EXPECT_FALSE(decode(0x1000, half, 2, instruction)) << "half an instruction is none";
+}
+
+TEST(Decode, string_instructions_that_repeat) {
+  using Operation = StringInstruction::Operation;
+  struct Case {
+    std::vector<uint8_t> bytes;
+    Operation operation;
+    uint32_t size;
+    bool address32;
+    uint8_t segment;
+  };
+  const Case kCases[] = {
+      {{0xF3, 0xA4}, Operation::movs, 1, false, 0},
+      {{0xF2, 0xA4}, Operation::movs, 1, false, 0}, // the CPU does not look at which prefix it is
+      {{0xF3, 0x48, 0xA5}, Operation::movs, 8, false, 0},
+      {{0x66, 0xF3, 0xA5}, Operation::movs, 2, false, 0},
+      {{0x48, 0xF3, 0xA5}, Operation::movs, 4, false, 0}, // REX counts right before the opcode only
+      {{0xF3, 0x67, 0xAB}, Operation::stos, 4, true, 0},
+      {{0x64, 0xF3, 0xAC}, Operation::lods, 1, false, 0x64},
+      {{0xF2, 0xAE}, Operation::scas, 1, false, 0},
+      {{0xF3, 0x48, 0xA7}, Operation::cmps, 8, false, 0},
+  };
+  for (const Case& one : kCases) {
+    Instruction instruction;
+    ASSERT_TRUE(decode(0x1000, one.bytes.data(), one.bytes.size(), instruction));
+    std::optional<StringInstruction> found = repeated_string(instruction);
+    ASSERT_TRUE(found) << disassemble(instruction);
+    EXPECT_EQ(found->operation, one.operation) << disassemble(instruction);
+    EXPECT_EQ(found->size, one.size) << disassemble(instruction);
+    EXPECT_EQ(found->address32, one.address32) << disassemble(instruction);
+    EXPECT_EQ(found->segment, one.segment) << disassemble(instruction);
+  }
+  for (const std::vector<uint8_t>& bytes :
+       {std::vector<uint8_t>{0xA4}, {0xF3, 0x90}, {0xF3, 0x0F, 0xB8, 0xC0}, {0xF2, 0x0F, 0x10, 0x06}}) {
+    Instruction instruction;
+    ASSERT_TRUE(decode(0x1000, bytes.data(), bytes.size(), instruction));
+    EXPECT_FALSE(repeated_string(instruction)) << disassemble(instruction);
+  }
 }
 
 TEST(Decode, what_the_host_takes_part_in) {

@@ -91,7 +91,7 @@ class KilledRecordings(harness.TestCase):
         self.rdb("record", "-o", "a", "/bin/sh", "-c", "echo before; kill -KILL $$", status=-9)
         replayed = self.rdb("replay", "a", status=-9)
         self.assertEqual(replayed.out, "before\n")
-        self.assertIn("the program was killed by SIGKILL after time", replayed.err)
+        self.assertIn("the program died of SIGKILL at time", replayed.err)
         self.assertIn("SIGKILL", self.rdb("info", "a", status=0).out)
         self.rdb("record", "-o", "b", "/bin/sh", "-c", "(echo child; sh -c 'kill -KILL $PPID'; echo never); echo $?", status=0)
         self.assertEqual(self.rdb("replay", "b", status=0).out, "137\n")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Code that is written while it is in use, by every kind of store: within a page and across two, by
-// instructions that lie elsewhere, on the page that they write or on the next one, and by one instruction that
-// writes to several pages of code. After each write functions of all pages are called; what they return tells
-// whether the new code was executed. The output does not depend on addresses.
+// instructions that lie elsewhere, on the page that they write or on the next one, and by one instruction
+// that writes to several pages of code. After each write functions of all pages are called; what they return
+// tells whether the new code was executed. The output does not depend on addresses.
 //
 //   rec_code_writes SEED ROUNDS
 #define _GNU_SOURCE
@@ -39,8 +39,10 @@ enum { kAnywhere, kPadOnly, kAvx512 };
   X(call, "mov %rsp,%r11; lea 8(%rdi),%rsp; call 1f; 1: mov %r11,%rsp; movq $0,(%rdi)", 8, kPadOnly)         \
   X(stos, "mov $0x90,%al; rep stosb", 0, kPadOnly)                                                           \
   X(fxsave, "add $15,%rdi; and $-16,%rdi; fxsave (%rdi)", 528, kPadOnly)                                     \
-  X(enter, "mov %rsp,%r11; mov %rbp,%r10; mov %rdi,%rbp; lea 80(%rdi),%rsp; enter $0,$9; mov %r10,%rbp;"     \
-           "mov %r11,%rsp; mov %rdi,%rax; mov $10,%ecx; 1: movq $1,(%rax); add $8,%rax; loop 1b", 80, kPadOnly)
+  X(enter,                                                                                                   \
+    "mov %rsp,%r11; mov %rbp,%r10; mov %rdi,%rbp; lea 80(%rdi),%rsp; enter $0,$9; mov %r10,%rbp;"            \
+    "mov %r11,%rsp; mov %rdi,%rax; mov $10,%ecx; 1: movq $1,(%rax); add $8,%rax; loop 1b",                   \
+    80, kPadOnly)
 
 #define X(name, text, size, kind)                                                                            \
   asm(".text\nwriter_" #name ": " text "\nret\nwriter_" #name "_end:\n");                                    \

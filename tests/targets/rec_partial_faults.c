@@ -27,22 +27,25 @@ struct Setup {
   uint64_t down; // the direction flag
 };
 
-#define STRINGS(X)                                                                                           \
-  X(movsb, 1) X(movsw, 2) X(movsl, 4) X(movsq, 8) X(stosb, 1) X(stosw, 2) X(stosl, 4) X(stosq, 8)            \
+// clang-format off
+#define STRINGS(X)                                                                                 \
+  X(movsb, 1) X(movsw, 2) X(movsl, 4) X(movsq, 8) X(stosb, 1) X(stosw, 2) X(stosl, 4) X(stosq, 8)  \
   X(lodsb, 1) X(lodsw, 2) X(lodsl, 4) X(lodsq, 8)
-#define COMPARISONS(X)                                                                                       \
+#define COMPARISONS(X)                                                                             \
   X(cmpsb, 1) X(cmpsw, 2) X(cmpsl, 4) X(cmpsq, 8) X(scasb, 1) X(scasw, 2) X(scasl, 4) X(scasq, 8)
 
 // The memory operand is at (%rsi), or at (%rsi) and a vector of distances in register 1.
-#define AVX2_GATHERS(X)                                                                                      \
-  X(vgatherdps, "ymm", "ymm", 4, 4) X(vpgatherdd, "ymm", "ymm", 4, 4) X(vgatherdpd, "ymm", "xmm", 4, 8)      \
-  X(vpgatherdq, "ymm", "xmm", 4, 8) X(vgatherqps, "xmm", "ymm", 8, 4) X(vpgatherqd, "xmm", "ymm", 8, 4)      \
+#define AVX2_GATHERS(X)                                                  \
+  X(vgatherdps, "ymm", "ymm", 4, 4) X(vpgatherdd, "ymm", "ymm", 4, 4)    \
+  X(vgatherdpd, "ymm", "xmm", 4, 8) X(vpgatherdq, "ymm", "xmm", 4, 8)    \
+  X(vgatherqps, "xmm", "ymm", 8, 4) X(vpgatherqd, "xmm", "ymm", 8, 4)    \
   X(vgatherqpd, "ymm", "ymm", 8, 8) X(vpgatherqq, "ymm", "ymm", 8, 8)
-#define AVX512_ELEMENTS(X)                                                                                   \
-  X(vgatherdps, vscatterdps, "zmm", "zmm", 4, 4) X(vpgatherdd, vpscatterdd, "zmm", "zmm", 4, 4)              \
-  X(vgatherdpd, vscatterdpd, "zmm", "ymm", 4, 8) X(vpgatherdq, vpscatterdq, "zmm", "ymm", 4, 8)              \
-  X(vgatherqps, vscatterqps, "ymm", "zmm", 8, 4) X(vpgatherqd, vpscatterqd, "ymm", "zmm", 8, 4)              \
+#define AVX512_ELEMENTS(X)                                                                         \
+  X(vgatherdps, vscatterdps, "zmm", "zmm", 4, 4) X(vpgatherdd, vpscatterdd, "zmm", "zmm", 4, 4)    \
+  X(vgatherdpd, vscatterdpd, "zmm", "ymm", 4, 8) X(vpgatherdq, vpscatterdq, "zmm", "ymm", 4, 8)    \
+  X(vgatherqps, vscatterqps, "ymm", "zmm", 8, 4) X(vpgatherqd, vpscatterqd, "ymm", "zmm", 8, 4)    \
   X(vgatherqpd, vscatterqpd, "zmm", "zmm", 8, 8) X(vpgatherqq, vpscatterqq, "zmm", "zmm", 8, 8)
+// clang-format on
 
 // name, instruction, size, alignment, needs AVX-512
 #define STORES(X)                                                                                            \
@@ -87,7 +90,9 @@ struct Setup {
   X(vmovdqu_load, "vmovdqu (%rsi),%ymm4", vmovdqu, 32, 1)                                                    \
   X(fld80, "fldt (%rsi)", fstp80, 10, 1)
 
-#define SNIPPET(name, text) asm(".text\nsnippet_" #name ": " text "\nret\n"); extern void snippet_##name(void);
+#define SNIPPET(name, text)                                                                                  \
+  asm(".text\nsnippet_" #name ": " text "\nret\n");                                                          \
+  extern void snippet_##name(void);
 #define X(name, size)                                                                                        \
   SNIPPET(name, "rep " #name)                                                                                \
   SNIPPET(name##_n, ".byte 0xf2\n" #name)                                                                    \
@@ -150,12 +155,12 @@ static void fill_memory(void) {
 // ---- one case
 
 static sigjmp_buf back;
-static int bad_page;   // the page that faults
-static int goes_on;    // the handler repairs it
-static int faults;     // of this case
+static int bad_page; // the page that faults
+static int goes_on;  // the handler repairs it
+static int faults;   // of this case
 static long all_faults;
 static void (*image_maker)(void); // stores what the instruction loads
-static int exact;      // what the case leaves is fixed by the architecture
+static int exact;                 // what the case leaves is fixed by the architecture
 static long die_at = -1, number;
 static char line[160];
 
@@ -192,7 +197,8 @@ static void on_fault(int signal, siginfo_t* info, void* context) {
   uint64_t all = hash(gregs, sizeof(gregset_t), kSeed);
   all = hash(fpregs, 464, all);
   all = hash(fpregs + 512, vector_size - 512, all);
-  snprintf(line, sizeof line, "%ld %llx %llx\n", number, (unsigned long long)all, (unsigned long long)content);
+  snprintf(line, sizeof line, "%ld %llx %llx\n", number, (unsigned long long)all,
+           (unsigned long long)content);
   say(2, line);
   if (!goes_on || faults > 1) siglongjmp(back, 1);
 }
@@ -201,7 +207,8 @@ static void run(void (*code)(void), const struct Setup* setup) {
   static uint64_t host_stack;
   if (has_avx512)
     asm volatile("vmovdqu64 (%0),%%zmm0; vmovdqu64 64(%0),%%zmm1; vmovdqu64 128(%0),%%zmm2;"
-                 "vmovdqu64 192(%0),%%zmm3; kmovq (%1),%%k2" ::"r"(vectors), "r"(&mask_register)
+                 "vmovdqu64 192(%0),%%zmm3; kmovq (%1),%%k2" ::"r"(vectors),
+                 "r"(&mask_register)
                  : "memory");
   else
     asm volatile("vmovdqu (%0),%%ymm0; vmovdqu 64(%0),%%ymm1; vmovdqu 128(%0),%%ymm2;"
@@ -217,8 +224,8 @@ static void run(void (*code)(void), const struct Setup* setup) {
                "mov %2,%%rsp\n pop %%rbx\n pop %%rbp\n fninit\n"
                :
                : "r"(code), "r"(setup), "m"(host_stack)
-               : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory",
-                 "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4");
+               : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+                 "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4");
 }
 
 static void try(const char* name, void (*code)(void), struct Setup setup, int page, int protection) {
@@ -305,7 +312,8 @@ static void all_strings(void) {
 
 // ---- gathers and scatters: element `bad` lies on the bad page
 
-static void element_case(const char* name, void (*code)(void), int distance, int element, int count, int bad) {
+static void element_case(const char* name, void (*code)(void), int distance, int element, int count,
+                         int bad) {
   struct Setup setup = {0};
   setup.rsi = (uint64_t)memory;
   uint64_t chosen = next_random() | 1ull << bad;
@@ -336,8 +344,8 @@ static void all_elements(void) {
   for (int bad = 0; bad < 64 / (distance > element ? distance : element); ++bad)                             \
     for (int i = 0; i < 3; ++i) {                                                                            \
       int count = 64 / (distance > element ? distance : element);                                            \
-      element_case(#gather, snippet_##gather##_avx512, distance, element, count, bad);                    \
-      element_case(#scatter, snippet_##scatter##_avx512, distance, element, count, bad);                  \
+      element_case(#gather, snippet_##gather##_avx512, distance, element, count, bad);                       \
+      element_case(#scatter, snippet_##scatter##_avx512, distance, element, count, bad);                     \
     }
   AVX512_ELEMENTS(X)
 #undef X
@@ -356,7 +364,8 @@ static void crossing(const char* name, void (*code)(void), int size, int alignme
         setup.rcx = 0x66;
         setup.rdi = (uint64_t)memory;
         setup.rbp = (uint64_t)memory + 512;
-        // The store begins `inside` bytes before a page's end: the page after it is bad, or the one that it ends.
+        // The store begins `inside` bytes before a page's end: the page after it is bad, or the one that it
+        // ends.
         setup.rsi = (uint64_t)memory + 4 * kPage - (uint64_t)inside;
         if (strcmp(name, "bts") == 0) setup.rax = next_random() % 64;
         try(name, code, setup, second ? 4 : 3, protection ? PROT_READ : PROT_NONE);

@@ -86,7 +86,7 @@ class DamageReports(harness.TestCase):
     def test_a_byte_of_the_log(self):
         self.damaged(lambda trace: self.flip(self.log(trace, "inputs"), -200))
         inputs = [one for one in self.commands() if one[0] != ("dump", "--chunks")]
-        self.assert_all_name(r"damaged after time \d+: damaged/\d+/inputs, offset \d+: ", inputs)
+        self.assert_all_name(r"damaged after time \d+: \./damaged/\d+/inputs, offset \d+: ", inputs)
 
     def test_the_header_of_the_log(self):
         self.damaged(lambda trace: self.flip(self.log(trace, "inputs"), 20))

@@ -79,13 +79,27 @@ std::string plausible_log(LogKind kind, Bytes& in) {
   return file;
 }
 
-// The readers take paths.
-std::string path_of(int fd, const std::string& content) {
-  if (ftruncate(fd, 0) != 0 ||
-      pwrite(fd, content.data(), content.size(), 0) != static_cast<ssize_t>(content.size()))
-    abort();
-  return "/proc/self/fd/" + std::to_string(fd);
-}
+// The readers take paths, of regular files.
+class LogFile {
+public:
+  LogFile() : fd_(mkstemp(path_)) {
+    if (fd_ < 0) abort();
+  }
+  ~LogFile() { unlink(path_); }
+  LogFile(const LogFile&) = delete;
+  LogFile& operator=(const LogFile&) = delete;
+
+  std::string path_with(const std::string& content) {
+    if (ftruncate(fd_, 0) != 0 ||
+        pwrite(fd_, content.data(), content.size(), 0) != static_cast<ssize_t>(content.size()))
+      abort();
+    return path_;
+  }
+
+private:
+  char path_[32] = "/tmp/rdb-log-fuzz-XXXXXX";
+  int fd_;
+};
 
 // Reads every byte that a reader hands out: a bad pointer must show.
 uint64_t use(const Input& input) {
@@ -103,10 +117,9 @@ uint64_t use(const Input& input) {
 }
 
 void read_logs(const std::string& inputs_file, const std::string& chunks_file, uint64_t seek) {
-  static const int inputs_fd = memfd_create("inputs", 0);
-  static const int chunks_fd = memfd_create("chunks", 0);
-  std::string inputs_path = path_of(inputs_fd, inputs_file);
-  std::string chunks_path = path_of(chunks_fd, chunks_file);
+  static LogFile inputs_log, chunks_log;
+  std::string inputs_path = inputs_log.path_with(inputs_file);
+  std::string chunks_path = chunks_log.path_with(chunks_file);
   volatile uint64_t sum = 0;
   RunReader run(InputReader(inputs_path, kTraceId), ChunkReader(chunks_path, kTraceId));
   while (const Step* step = run.next())
