@@ -16,6 +16,7 @@
 #include "clang/Basic/SourceManager.h"
 #include "clang/Frontend/CompilerInstance.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace rdb::extractor {
@@ -172,9 +173,9 @@ private:
 
   static bool has_region_between(const Place& begin, const Place& end) {
     if (begin.file != end.file) return true;
-    for (const source::Region& region : begin.file->scan.regions)
-      if (region.begin_line >= begin.line && region.end_line <= end.line) return true;
-    return false;
+    const auto& regions = begin.file->scan.regions; // in the order of their lines
+    auto first = std::ranges::lower_bound(regions, begin.line, {}, &source::Region::begin_line);
+    return first != regions.end() && first->end_line <= end.line;
   }
 
   clang::CompilerInstance& compiler_;
