@@ -158,8 +158,8 @@ private:
   DILocation* here_;
   std::vector<LabelAt> labels_;
   std::vector<DbgVariableRecord*> records_;
-  std::vector<DbgVariableRecord*> declared_;
-  std::map<size_t, std::vector<Reach>> reach_; // by instance
+  std::map<std::string, std::vector<DbgVariableRecord*>> declared_; // by the names of their variables
+  std::map<size_t, std::vector<Reach>> reach_;                      // by instance
 };
 
 void Placement::Freezer::collect() {
@@ -175,7 +175,7 @@ void Placement::Freezer::collect() {
                                placement_.frozen_.size() + labels_.size()});
         } else if (auto* variable = dyn_cast<DbgVariableRecord>(&record); variable && is_ours(*variable)) {
           if (variable->isDbgDeclare() && !variable->isKillLocation())
-            declared_.push_back(variable);
+            declared_[variable->getVariable()->getName().str()].push_back(variable);
           else if (variable->getVariable()->getName().starts_with(kSnapshotName))
             update(state, *variable);
           records_.push_back(variable);
@@ -241,8 +241,8 @@ const Value* Placement::Freezer::freeze_argument(const LabelAt& at, size_t posit
   std::string name = variable_record_name(variable);
   bool is_in_memory = false;
   const Value* home = nullptr;
-  for (DbgVariableRecord* record : declared_)
-    if (record->getVariable()->getName() == name && record->getVariable()->getScope() == at.scope &&
+  for (DbgVariableRecord* record : declared_[name])
+    if (record->getVariable()->getScope() == at.scope &&
         record->getDebugLoc().getInlinedAt() == at.inlined_at) {
       is_in_memory = true;
       home = record->getVariableLocationOp(0);
