@@ -113,7 +113,8 @@ private:
 // Writes an object, with a consumer of ours that sees declarations first.
 class ObjectAction : public clang::EmitObjAction {
 public:
-  ObjectAction(const RegionFiles& files, ViewKind kind) : files_(files), kind_(kind) {}
+  ObjectAction(const RegionFiles& files, ViewKind kind, extractor::Captures& captures)
+      : files_(files), kind_(kind), captures_(captures) {}
 
 protected:
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
@@ -121,7 +122,7 @@ protected:
     auto code = EmitObjAction::CreateASTConsumer(compiler, file);
     if (!code) return nullptr;
     std::vector<std::unique_ptr<clang::ASTConsumer>> consumers;
-    consumers.push_back(extractor::make_declaration_consumer(compiler, files_, kind_));
+    consumers.push_back(extractor::make_declaration_consumer(compiler, files_, kind_, captures_));
     consumers.push_back(std::move(code));
     return std::make_unique<clang::MultiplexConsumer>(std::move(consumers));
   }
@@ -129,6 +130,24 @@ protected:
 private:
   const RegionFiles& files_;
   ViewKind kind_;
+  extractor::Captures& captures_;
+};
+
+// Reads the program, and tells what its lambdas capture.
+class CapturesAction : public clang::ASTFrontendAction {
+public:
+  CapturesAction(const RegionFiles& files, extractor::Captures& captures)
+      : files_(files), captures_(captures) {}
+
+protected:
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
+                                                        llvm::StringRef) override {
+    return extractor::make_capture_consumer(compiler, files_, captures_);
+  }
+
+private:
+  const RegionFiles& files_;
+  extractor::Captures& captures_;
 };
 
 class ModulePass : public llvm::PassInfoMixin<ModulePass> {
@@ -343,9 +362,27 @@ private:
       for (const auto& [name, region] : last)
         for (unsigned earlier : mentions_[name])
           if (earlier < region) changed |= open.insert(earlier).second;
+      if (!captures_.are_known()) changed |= find_captures();
       if (!changed) return try_debug_code(program, output, nullptr);
       files_.set_open_regions(open);
     }
+  }
+
+  // What the program's lambdas capture in which a region is the first to use a variable. True if their debug
+  // code can be made to capture the same.
+  bool find_captures() {
+    std::vector<const char*> arguments = without_side_outputs(arguments_);
+    FrontendRun run = frontend_run(ViewKind::kStripped);
+    run.arguments = arguments;
+    run.configure = [&](clang::CompilerInstance& compiler) { make_quiet(compiler, "/dev/null"); };
+    run.action = [&](clang::CompilerInstance&) {
+      return std::make_unique<CapturesAction>(files_, captures_);
+    };
+    run_frontend(run);
+    captures_.set_known();
+    auto insertions = captures_.insertions();
+    files_.set_insertions(insertions);
+    return !insertions.empty();
   }
 
   // The regions in which each word stands, in comments and strings too.
@@ -431,7 +468,7 @@ private:
       });
     };
     run.action = [&](clang::CompilerInstance&) {
-      return std::make_unique<ObjectAction>(files_, ViewKind::kModule);
+      return std::make_unique<ObjectAction>(files_, ViewKind::kModule, captures_);
     };
     return run_frontend(run);
   }
@@ -449,7 +486,7 @@ private:
       code.PassBuilderCallbacks.push_back([&](llvm::PassBuilder& builder) { placement.attach(builder); });
     };
     run.action = [&](clang::CompilerInstance&) {
-      return std::make_unique<ObjectAction>(files_, ViewKind::kMarked);
+      return std::make_unique<ObjectAction>(files_, ViewKind::kMarked, captures_);
     };
     return run_frontend(run);
   }
@@ -495,6 +532,7 @@ private:
   clang::DiagnosticOptions message_options_;
   extractor::Extraction extraction_;
   std::map<std::string, std::vector<unsigned>> mentions_; // regions by the words in them, if that was asked
+  extractor::Captures captures_;
   std::shared_ptr<DebugDependencies> dependencies_;
 };
 

@@ -234,7 +234,7 @@ private:
     if (auto* load = dyn_cast<LoadInst>(value)) {
       Value* source = load->getPointerOperand();
       auto variable = isa<Instruction>(source) ? variables.find(source) : variables.end();
-      bool is_variable = variable != variables.end();
+      bool is_variable = variable != variables.end() || is_captured_this(*load);
       if (variable != variables.end() && variable->second.kind != Variable::Kind::kThis &&
           !is_never_changed(*source))
         throw std::runtime_error(fmt::format("it needs the size of a variable-length array, which depends on "
@@ -267,6 +267,18 @@ private:
 
   // Until it is resolved, the copy uses what the region uses in the host.
   bool is_in_copy(const User* user) const { return cast<Instruction>(user)->getFunction() == function_; }
+
+  // Is it the load by which a lambda gets the `this` that it captured, at its start? That member of a closure
+  // is never written to again, and the front end keeps no other one for later.
+  bool is_captured_this(LoadInst& load) const {
+    auto* member = dyn_cast<GetElementPtrInst>(load.getPointerOperand());
+    auto* closure = dyn_cast<LoadInst>(member ? member->getPointerOperand() : load.getPointerOperand());
+    if (!closure || !load.getType()->isPointerTy() || load.getParent() != &host_.function().getEntryBlock() ||
+        (member && !member->hasAllConstantIndices()))
+      return false;
+    auto variable = host_.variables().find(closure->getPointerOperand());
+    return variable != host_.variables().end() && variable->second.kind == Variable::Kind::kThis;
+  }
 
   // Does this variable of the host have one value all the time?
   bool is_never_changed(const Value& slot) const {

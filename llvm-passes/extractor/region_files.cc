@@ -142,7 +142,10 @@ void RegionFiles::make_view(RegionFile& file) const {
   auto mark = [&](const source::Region& region) {
     return region.between_cases ? "" : unless_constant + note(region, "mark");
   };
-  file.module = source::module_text(file.text, file.scan, begin, end);
+  auto insertions = insertions_.find(file.id);
+  file.module =
+      source::module_text(file.text, file.scan, begin, end,
+                          insertions != insertions_.end() ? insertions->second : source::Insertions());
   file.marked = source::label_text(file.text, file.scan, mark);
 }
 

@@ -89,7 +89,8 @@ std::string stripped_text(std::string_view text, const Scan& scan) {
   return result;
 }
 
-View module_text(std::string_view text, const Scan& scan, const MarkerText& begin, const MarkerText& end) {
+View module_text(std::string_view text, const Scan& scan, const MarkerText& begin, const MarkerText& end,
+                 const Insertions& insertions) {
   std::vector<std::string_view> lines = split(text);
   PresumedLines presumed(lex_lines(text), scan.lines);
   std::set<unsigned> open_guard_lines;
@@ -112,7 +113,17 @@ View module_text(std::string_view text, const Scan& scan, const MarkerText& begi
     } else if (in_range && open_guard_lines.contains(number)) {
       view.add("\n", number);
     } else {
-      view.add(lines[number - 1], number);
+      std::string line(lines[number - 1]);
+      for (auto next = insertions.lower_bound({number, 0});
+           next != insertions.end() && next->first.first == number; ++next) {
+        size_t column = next->first.second - 1;
+        if (column > line.size()) break;
+        view.add(line.substr(0, column) + "\n", number);
+        view.add_made_up(next->second, number);
+        view.add_line_directive(presumed(scan.lines.next_stripped(number)));
+        std::fill_n(line.begin(), column, ' ');
+      }
+      view.add(line, number);
     }
     if (in_range && number == range->last) {
       view.add_line_directive(presumed(scan.lines.next_stripped(number + 1)));
