@@ -33,7 +33,7 @@ class ManyRegions(CompilerTest):
             self.check(shape, ["-O0"])
 
     def test_compiling_with_optimisation(self):
-        for shape in ("functions", "globals", "debug-variables"):
+        for shape in ("functions", "globals", "debug-variables", "one-function", "side-by-side"):
             self.check(shape, ["-O2"])
 
     def test_inspecting_and_replaying(self):
