@@ -176,8 +176,10 @@ public:
   void finish() { builder_.finalize(); }
 
 private:
-  static void insert_in_entry(BasicBlock& entry, DbgVariableRecord* record) {
-    entry.insertDbgRecordBefore(record, entry.getFirstNonPHIOrDbgOrAlloca());
+  void insert_in_entry(BasicBlock& entry, DbgVariableRecord* record) {
+    auto [place, is_new] = behind_slots_.try_emplace(&entry);
+    if (is_new) place->second = entry.getFirstNonPHIOrDbgOrAlloca();
+    entry.insertDbgRecordBefore(record, place->second);
   }
 
   Module& module_;
@@ -186,6 +188,7 @@ private:
   DIFile* file_ = nullptr;
   DISubroutineType* type_ = nullptr;
   std::set<Value*> declared_;
+  std::map<const BasicBlock*, BasicBlock::iterator> behind_slots_; // in entry blocks
 };
 
 } // namespace

@@ -178,9 +178,10 @@ void CodeOrder::record(Function& function, const std::function<void(Target&, siz
     numbers.emplace(&block, static_cast<unsigned>(numbers.size()));
   // Targets first: a stack slot is known by the line that it has now.
   std::map<const Instruction*, Target> targets;
+  EscapingSlots escaping;
   for (BasicBlock& block : function)
     for (Instruction& instruction : block)
-      if (is_memory_write(instruction)) targets[&instruction] = target_of_write(instruction);
+      if (is_memory_write(instruction)) targets[&instruction] = target_of_write(instruction, escaping);
   std::vector<unsigned> labels;
   unsigned ordinal = kNobody;
   for (BasicBlock& block : function) {
@@ -229,7 +230,8 @@ void CodeOrder::record(Function& function, const std::function<void(Target&, siz
   }
 }
 
-void CodeOrder::put_in_order(MachineFunction& function) const {
+void CodeOrder::put_in_order(MachineFunction& function) {
+  comparison_.reset();
   auto found = skeletons_.find(&function.getFunction());
   if (found == skeletons_.end()) return;
   std::map<unsigned, std::pair<const Block*, size_t>> places; // of labels, in the skeleton
@@ -242,43 +244,119 @@ void CodeOrder::put_in_order(MachineFunction& function) const {
       if (auto instance = instance_of(instruction))
         if (auto place = places.find(kLabel + *instance); place != places.end())
           labels[place->second] = &instruction;
-    const MachineInstr* previous = nullptr;
+    if (labels.empty()) continue;
+    // Instructions have even positions; a label that was moved has the odd one behind what it follows.
+    std::map<const MachineInstr*, size_t> positions; // of labels
+    struct LastWrite {
+      size_t position = 0;
+      MachineInstr* write = nullptr;
+    };
+    std::map<unsigned, LastWrite> last_of; // by ordinal
+    size_t position = 0;
+    for (MachineInstr& instruction : block) {
+      position += 2;
+      if (instruction.isDebugLabel())
+        positions[&instruction] = position;
+      else if (is_machine_write(instruction))
+        last_of[ordinal_of(instruction)] = {position, &instruction};
+    }
+    MachineInstr* previous = nullptr;
+    size_t previous_position = 0;
+    LastWrite last; // of those that belong ahead of the label
     const Block* home = nullptr;
+    size_t next = 0; // ordinal of that block
     for (auto [place, label] : labels) {
-      if (place.first != home) previous = nullptr;
+      if (place.first != home) {
+        previous = nullptr;
+        last = {};
+        next = 0;
+      }
       home = place.first;
-      std::set<unsigned> before(home->ordinals.begin(),
-                                home->ordinals.begin() + static_cast<std::ptrdiff_t>(place.second));
-      MachineInstr* last = nullptr;
-      for (auto next = std::next(label->getIterator()); next != block.end(); ++next)
-        if (&*next == previous || (is_machine_write(*next) && before.contains(ordinal_of(*next))))
-          last = &*next;
-      if (last) block.splice(std::next(last->getIterator()), &block, label->getIterator());
+      for (; next < place.second; ++next)
+        if (auto write = last_of.find(home->ordinals[next]);
+            write != last_of.end() && write->second.position > last.position)
+          last = write->second;
+      size_t own = positions.at(label);
+      MachineInstr* follows = last.position > own ? last.write : nullptr;
+      if (previous && previous_position > own && previous_position > last.position) follows = previous;
+      if (follows) {
+        own = follows == previous ? previous_position : last.position + 1;
+        block.splice(std::next(follows->getIterator()), &block, label->getIterator());
+      }
       previous = label;
+      previous_position = own;
     }
   }
 }
 
-CodeOrder::Found CodeOrder::look_at(const MachineInstr& label) const {
-  const MachineFunction& function = *label.getMF();
-  auto found = skeletons_.find(&function.getFunction());
-  if (found == skeletons_.end()) return {{Target{}}, true};
-  const Skeleton& skeleton = found->second;
+// Ordinals of the skeleton that are not in the same order in the machine code. What is left is in the same
+// blocks, one behind the other as before: of two that are left nothing has changed.
+std::set<unsigned> CodeOrder::find_moved(const Skeleton& skeleton, const std::vector<Block>& blocks) {
+  std::set<unsigned> moved;
+  bool has_same_shape = skeleton.blocks.size() == blocks.size();
+  for (size_t i = 0; i < blocks.size() && has_same_shape; ++i)
+    has_same_shape = skeleton.blocks[i].successors == blocks[i].successors;
+  if (!has_same_shape) {
+    for (const Block& block : skeleton.blocks)
+      moved.insert(block.ordinals.begin(), block.ordinals.end());
+    return moved;
+  }
+  std::map<unsigned, unsigned> count; // in the machine code
+  for (const Block& block : blocks)
+    for (unsigned ordinal : block.ordinals)
+      ++count[ordinal];
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    std::map<unsigned, size_t> before; // places in the skeleton's block
+    for (size_t at = 0; at < skeleton.blocks[i].ordinals.size(); ++at)
+      before[skeleton.blocks[i].ordinals[at]] = at;
+    // The longest part of the block that is in order.
+    struct Link {
+      unsigned ordinal;
+      size_t place;
+      size_t previous;
+    };
+    constexpr size_t kNone = SIZE_MAX;
+    std::vector<Link> links;
+    std::vector<size_t> ends; // of parts by their length: the link with the least place
+    for (unsigned ordinal : blocks[i].ordinals) {
+      auto place = before.find(ordinal);
+      if (place == before.end() || count[ordinal] != 1) continue;
+      auto end =
+          std::ranges::lower_bound(ends, place->second, {}, [&](size_t link) { return links[link].place; });
+      links.push_back({ordinal, place->second, end == ends.begin() ? kNone : *std::prev(end)});
+      if (end == ends.end())
+        ends.push_back(links.size() - 1);
+      else
+        *end = links.size() - 1;
+    }
+    std::set<unsigned> stays;
+    for (size_t link = ends.empty() ? kNone : ends.back(); link != kNone; link = links[link].previous)
+      stays.insert(links[link].ordinal);
+    for (unsigned ordinal : skeleton.blocks[i].ordinals)
+      if (!stays.contains(ordinal)) moved.insert(ordinal);
+  }
+  return moved;
+}
+
+CodeOrder::Comparison CodeOrder::compare(const MachineFunction& function, const Skeleton& skeleton) {
   const DataLayout& layout = function.getDataLayout();
-  unsigned place = kLabel + static_cast<unsigned>(*parse_instance(label.getDebugLabel()->getName()));
+  Comparison result;
+  result.function = &function;
 
   // 1. The machine code's writes, by ordinal.
   std::map<const MachineBasicBlock*, unsigned> numbers;
   for (const MachineBasicBlock& block : function)
     numbers.emplace(&block, static_cast<unsigned>(numbers.size()));
-  auto end = skeleton.ends.find(place);
+  std::set<unsigned> ends;
+  for (const auto& [label, end] : skeleton.ends)
+    ends.insert(end);
   auto is_end_of = [](const MachineBasicBlock& block, unsigned line) { // of one that leads here alone
     return block.pred_size() == 1 &&
            any_of((*block.pred_begin())->terminators(),
                   [&](const MachineInstr& last) { return ordinal_of(last) == line; });
   };
-  std::vector<Block> blocks;
-  std::set<unsigned> present;
+  std::vector<Block>& blocks = result.blocks;
+  std::set<unsigned>& present = result.present;
   std::vector<Merged> merged;
   struct Wide {
     unsigned ordinal;
@@ -297,8 +375,8 @@ CodeOrder::Found CodeOrder::look_at(const MachineInstr& label) const {
       }
       unsigned line = ordinal_of(instruction);
       // A branch may be several instructions; the first of them counts.
-      if (end != skeleton.ends.end() && line == end->second && instruction.isTerminator() &&
-          !is_end_of(block, line) && (out.ordinals.empty() || out.ordinals.back() != line)) {
+      if (ends.contains(line) && instruction.isTerminator() && !is_end_of(block, line) &&
+          (out.ordinals.empty() || out.ordinals.back() != line)) {
         out.ordinals.push_back(line);
         present.insert(line);
       }
@@ -324,11 +402,7 @@ CodeOrder::Found CodeOrder::look_at(const MachineInstr& label) const {
   }
 
   // 2. Each write of the skeleton against it, by batches. Those that became one with others go together.
-  struct Candidate {
-    std::vector<unsigned> before; // ordinals in the skeleton
-    std::vector<unsigned> after;  // and in the machine code
-  };
-  std::vector<Candidate> all;
+  std::vector<Candidate>& all = result.candidates;
   std::vector<unsigned> gone;
   std::vector<Candidate> classes;
   for (const auto& [ordinal, write] : skeleton.writes) {
@@ -387,10 +461,34 @@ CodeOrder::Found CodeOrder::look_at(const MachineInstr& label) const {
   }
   for (const Block& block : skeleton.blocks)
     for (unsigned ordinal : block.ordinals)
-      if (ordinal >= kLabel && ordinal != place && present.contains(ordinal))
-        all.push_back({{ordinal}, {ordinal}});
-  if (end != skeleton.ends.end() && present.contains(end->second))
-    all.push_back({{end->second}, {end->second}});
+      if (ordinal >= kLabel && present.contains(ordinal)) all.push_back({{ordinal}, {ordinal}});
+  result.moved = find_moved(skeleton, blocks);
+  return result;
+}
+
+CodeOrder::Found CodeOrder::look_at(const MachineInstr& label) {
+  const MachineFunction& function = *label.getMF();
+  auto found = skeletons_.find(&function.getFunction());
+  if (found == skeletons_.end()) return {{Target{}}, true};
+  const Skeleton& skeleton = found->second;
+  unsigned place = kLabel + static_cast<unsigned>(*parse_instance(label.getDebugLabel()->getName()));
+  if (!comparison_ || comparison_->function != &function) comparison_ = compare(function, skeleton);
+  const std::vector<Block>& blocks = comparison_->blocks;
+  const std::set<unsigned>& present = comparison_->present;
+  const std::set<unsigned>& moved = comparison_->moved;
+  auto end = skeleton.ends.find(place);
+
+  // Looked at alone with the place, what has not moved is where it was, if the place is.
+  auto is_as_before = [&](const Candidate& one) {
+    return one.before.size() == 1 && one.before == one.after && !moved.contains(one.before[0]);
+  };
+  std::vector<Candidate> all;
+  bool has_moved = moved.contains(place);
+  for (const Candidate& one : comparison_->candidates)
+    if (one.before[0] != place && (has_moved || !is_as_before(one))) all.push_back(one);
+  bool has_end = end != skeleton.ends.end() && present.contains(end->second);
+  if (!has_moved && all.empty() && (!has_end || !moved.contains(end->second))) return {};
+  if (has_end) all.push_back({{end->second}, {end->second}});
   all.push_back({}); // the place by itself
   Found result;
   std::vector<Target>& stale = result.stale;

@@ -12,6 +12,8 @@
 
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <vector>
 
 namespace llvm {
@@ -31,7 +33,7 @@ public:
 
   // Instruction selection does not keep labels in order with the code of their block. Puts those that come
   // too early where they belong.
-  void put_in_order(llvm::MachineFunction& function) const;
+  void put_in_order(llvm::MachineFunction& function);
 
   struct Found {
     std::vector<Target> stale; // what may be stale at the label
@@ -39,7 +41,7 @@ public:
     bool is_missed = false;    // there is a way to the code behind it that does not pass it
   };
   // About a label of the machine code.
-  Found look_at(const llvm::MachineInstr& label) const;
+  Found look_at(const llvm::MachineInstr& label);
 
 private:
   struct Write {
@@ -64,7 +66,24 @@ private:
     std::map<unsigned, unsigned> ends; // of labels: the last instruction of their block
     std::map<std::pair<unsigned, unsigned>, Target> seen_from; // label and write: a target that spares some
   };
+  // A write, those that became one with others, or a label.
+  struct Candidate {
+    std::vector<unsigned> before; // ordinals in the skeleton
+    std::vector<unsigned> after;  // and in the machine code
+  };
+  // The machine code of a function against its skeleton, as far as that is the same for all labels.
+  struct Comparison {
+    const llvm::MachineFunction* function = nullptr;
+    std::vector<Block> blocks;
+    std::set<unsigned> present; // ordinals
+    std::vector<Candidate> candidates;
+    std::set<unsigned> moved; // ordinals
+  };
+  static std::set<unsigned> find_moved(const Skeleton& skeleton, const std::vector<Block>& blocks);
+  static Comparison compare(const llvm::MachineFunction& function, const Skeleton& skeleton);
+
   std::map<const llvm::Function*, Skeleton> skeletons_;
+  std::optional<Comparison> comparison_; // of the function that labels are looked at in
 };
 
 } // namespace rdb::codegen

@@ -33,50 +33,50 @@ Change last_change(MachineBasicBlock::const_iterator begin, MachineBasicBlock::c
   return last;
 }
 
-// Has an argument of a call been pushed that is still on the stack? What is behind a call takes it off.
-bool has_pushed(const MachineInstr& place) {
-  const MachineFunction& function = *place.getMF();
-  const TargetRegisterInfo* registers = function.getSubtarget().getRegisterInfo();
-  Register stack = function.getSubtarget().getTargetLowering()->getStackPointerRegisterToSaveRestore();
-  const MachineBasicBlock& block = *place.getParent();
-  for (auto before = place.getIterator(); before != block.begin();) {
-    --before;
-    if (change_by(*before) != Change::kNone) return false;
-    if (before->isCall() || !before->modifiesRegister(stack, registers)) continue;
-    return before->mayStore();
-  }
-  return false;
-}
-
 } // namespace
 
-bool has_frame(const MachineInstr& place) {
-  const MachineFunction& function = *place.getMF();
-  const MachineBasicBlock& home = *place.getParent();
-  if (has_pushed(place)) return false;
-  bool is_needed = false;
-  for (const MachineBasicBlock& block : function)
-    is_needed |= last_change(block.begin(), block.end()) != Change::kNone;
-  if (!is_needed) return true;
-  // In the middle of it?
-  for (auto next = place.getIterator(); next != home.end(); ++next)
-    if (change_by(*next) == Change::kSetUp) return false;
-  if (Change change = last_change(home.begin(), place.getIterator()); change != Change::kNone)
-    return change == Change::kSetUp;
-  // Is the block reached without a frame, before it is set up or behind its end?
+FrameSetup::FrameSetup(const MachineFunction& function) {
+  // Before it is set up, or behind its end.
   std::vector<const MachineBasicBlock*> work{&function.front()};
-  for (const MachineBasicBlock& block : function)
-    if (last_change(block.begin(), block.end()) == Change::kDestroyed)
-      work.insert(work.end(), block.succ_begin(), block.succ_end());
-  std::set<const MachineBasicBlock*> seen;
+  std::set<const MachineBasicBlock*> setting_up;
+  for (const MachineBasicBlock& block : function) {
+    Change change = last_change(block.begin(), block.end());
+    is_needed_ |= change != Change::kNone;
+    if (change == Change::kSetUp) setting_up.insert(&block);
+    if (change == Change::kDestroyed) work.insert(work.end(), block.succ_begin(), block.succ_end());
+  }
   while (!work.empty()) {
     const MachineBasicBlock* block = work.back();
     work.pop_back();
-    if (block == &home) return false;
-    if (!seen.insert(block).second || last_change(block->begin(), block->end()) == Change::kSetUp) continue;
+    if (!without_.insert(block).second || setting_up.contains(block)) continue;
     work.insert(work.end(), block->succ_begin(), block->succ_end());
   }
-  return true;
+  for (const MachineBasicBlock& block : function)
+    look_at(block);
+}
+
+void FrameSetup::look_at(const MachineBasicBlock& block) {
+  const MachineFunction& function = *block.getParent();
+  const TargetRegisterInfo* registers = function.getSubtarget().getRegisterInfo();
+  Register stack = function.getSubtarget().getTargetLowering()->getStackPointerRegisterToSaveRestore();
+  bool is_done = !is_needed_ || !without_.contains(&block);
+  // Has an argument of a call been pushed that is still on the stack? What is behind a call takes it off.
+  bool has_pushed = false;
+  std::vector<const MachineInstr*> labels;
+  for (const MachineInstr& instruction : block) {
+    if (instruction.isDebugLabel() && is_done && !has_pushed) labels.push_back(&instruction);
+    Change change = change_by(instruction);
+    if (change == Change::kNone) {
+      if (!instruction.isCall() && instruction.modifiesRegister(stack, registers))
+        has_pushed = instruction.mayStore();
+      continue;
+    }
+    // A place ahead of a setup is in the middle of it, perhaps.
+    if (change == Change::kSetUp) labels.clear();
+    has_pushed = false;
+    is_done = change == Change::kSetUp;
+  }
+  with_frame_.insert(labels.begin(), labels.end());
 }
 
 } // namespace rdb::codegen

@@ -4,13 +4,29 @@
 // that are pushed for a call change the stack pointer for a while.
 #pragma once
 
+#include <set>
+
 namespace llvm {
+class MachineBasicBlock;
+class MachineFunction;
 class MachineInstr;
 } // namespace llvm
 
 namespace rdb::codegen {
 
-// Is the stack frame set up at this place of the machine code, on every path to it?
-bool has_frame(const llvm::MachineInstr& place);
+class FrameSetup {
+public:
+  explicit FrameSetup(const llvm::MachineFunction& function);
+
+  // Is the stack frame set up at this label of the machine code, on every path to it?
+  bool is_done_at(const llvm::MachineInstr& label) const { return with_frame_.contains(&label); }
+
+private:
+  void look_at(const llvm::MachineBasicBlock& block);
+
+  bool is_needed_ = false;
+  std::set<const llvm::MachineBasicBlock*> without_; // blocks that are reached without a frame
+  std::set<const llvm::MachineInstr*> with_frame_;   // labels
+};
 
 } // namespace rdb::codegen

@@ -138,6 +138,8 @@ private:
   using Pieces = std::vector<std::pair<Piece, const DbgVariableRecord*>>;
 
   void collect();
+  PieceRecords records_at(DbgLabelRecord& label, bool has_copies,
+                          const std::map<std::string, PieceRecords>& state) const;
   void freeze(LabelAt& at, const WriteTags::Moved& moved);
   std::vector<Target> unread_globals(const extractor::DebugFunction& debug) const;
   std::string why_lost(const DbgLabelRecord& label, const WriteTags::Moved& moved) const;
@@ -158,28 +160,50 @@ private:
   DILocation* here_;
   std::vector<LabelAt> labels_;
   std::vector<DbgVariableRecord*> records_;
-  std::vector<DbgVariableRecord*> declared_;
-  std::map<size_t, std::vector<Reach>> reach_; // by instance
+  std::map<std::string, std::vector<DbgVariableRecord*>> declared_; // by the names of their variables
+  std::map<size_t, std::vector<Reach>> reach_;                      // by instance
 };
+
+// The records of the snapshots of a region, out of those that are in force, by name.
+PieceRecords Placement::Freezer::records_at(DbgLabelRecord& label, bool has_copies,
+                                            const std::map<std::string, PieceRecords>& state) const {
+  PieceRecords result;
+  if (!placement_.optimised_) return result;
+  if (has_copies)
+    if (auto beside = Snapshots::beside_copies(label)) return *beside;
+  size_t function = *parse_label(label.getLabel()->getName());
+  for (size_t i = 0; i < placement_.extraction_.functions[function].variables.size(); ++i)
+    if (auto found = state.find(Snapshots::name(function, i)); found != state.end())
+      result.insert(found->second.begin(), found->second.end());
+  return result;
+}
 
 void Placement::Freezer::collect() {
   auto reaching = reaching_records(function_, kSnapshotName);
   for (BasicBlock& block : function_) {
-    PieceRecords state = reaching[&block];
-    for (Instruction& instruction : block)
+    std::map<std::string, PieceRecords> state; // by the names of variables
+    for (const auto& [piece, record] : reaching[&block])
+      state[piece.variable->getName().str()].emplace(piece, record);
+    for (Instruction& instruction : block) {
+      std::map<const DILabel*, unsigned> count; // at this instruction
+      for (DbgRecord& record : instruction.getDbgRecordRange())
+        if (auto* label = dyn_cast<DbgLabelRecord>(&record)) ++count[label->getLabel()];
       for (DbgRecord& record : instruction.getDbgRecordRange())
         if (auto* label = dyn_cast<DbgLabelRecord>(&record)) {
           if (parse_label(label->getLabel()->getName()))
             labels_.push_back({label, cast<DISubprogram>(label->getLabel()->getScope()),
-                               label->getDebugLoc().getInlinedAt(), Snapshots::at_label(*label, state),
+                               label->getDebugLoc().getInlinedAt(),
+                               records_at(*label, count[label->getLabel()] > 1, state),
                                placement_.frozen_.size() + labels_.size()});
         } else if (auto* variable = dyn_cast<DbgVariableRecord>(&record); variable && is_ours(*variable)) {
+          StringRef name = variable->getVariable()->getName();
           if (variable->isDbgDeclare() && !variable->isKillLocation())
-            declared_.push_back(variable);
-          else if (variable->getVariable()->getName().starts_with(kSnapshotName))
-            update(state, *variable);
+            declared_[name.str()].push_back(variable);
+          else if (name.starts_with(kSnapshotName))
+            update(state[name.str()], *variable);
           records_.push_back(variable);
         }
+    }
   }
 }
 
@@ -241,8 +265,8 @@ const Value* Placement::Freezer::freeze_argument(const LabelAt& at, size_t posit
   std::string name = variable_record_name(variable);
   bool is_in_memory = false;
   const Value* home = nullptr;
-  for (DbgVariableRecord* record : declared_)
-    if (record->getVariable()->getName() == name && record->getVariable()->getScope() == at.scope &&
+  for (DbgVariableRecord* record : declared_[name])
+    if (record->getVariable()->getScope() == at.scope &&
         record->getDebugLoc().getInlinedAt() == at.inlined_at) {
       is_in_memory = true;
       home = record->getVariableLocationOp(0);

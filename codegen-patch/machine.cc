@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The last word: a pass over the finished machine code that turns each label into a symbol of the object and
 // reads off where the arguments are there.
+#include "codegen-patch/code_lines.h"
 #include "codegen-patch/debug_names.h"
 #include "codegen-patch/folded_addresses.h"
 #include "codegen-patch/frame_setup.h"
+#include "codegen-patch/label_records.h"
 #include "codegen-patch/pieces.h"
 #include "codegen-patch/placement.h"
 #include "codegen-patch/records.h"
@@ -111,42 +113,6 @@ bool is_shared(const MachineInstr& label) {
   return false;
 }
 
-using VariableAt = std::pair<const DILocalVariable*, const DILocation*>;
-
-// The records in force at a label: those before it in its block whose registers still hold, and those right
-// at it.
-std::map<VariableAt, std::vector<const MachineInstr*>> records_at(const MachineInstr& label) {
-  const MachineBasicBlock& block = *label.getParent();
-  const TargetRegisterInfo* registers = block.getParent()->getSubtarget().getRegisterInfo();
-  std::map<VariableAt, std::vector<const MachineInstr*>> live;
-  auto note = [&](const MachineInstr& record) {
-    auto& records = live[{record.getDebugVariable(), record.getDebugLoc()->getInlinedAt()}];
-    auto fragment = record.getDebugExpression()->getFragmentInfo();
-    std::erase_if(records, [&](const MachineInstr* other) {
-      auto other_fragment = other->getDebugExpression()->getFragmentInfo();
-      return !fragment || !other_fragment || DIExpression::fragmentsOverlap(*fragment, *other_fragment);
-    });
-    records.push_back(&record);
-  };
-  bool passed = false;
-  for (const MachineInstr& instruction : block) {
-    if (&instruction == &label) passed = true;
-    if (instruction.isDebugValue()) {
-      note(instruction);
-    } else if (is_code(instruction)) {
-      if (passed) break;
-      for (auto& [variable, records] : live)
-        std::erase_if(records, [&](const MachineInstr* record) {
-          return any_of(record->debug_operands(), [&](const MachineOperand& operand) {
-            return operand.isReg() && operand.getReg() &&
-                   instruction.modifiesRegister(operand.getReg(), registers);
-          });
-        });
-    }
-  }
-  return live;
-}
-
 bool needs_frame(const descriptors::Part& part, const MachineFunction& function) {
   if (part.cls == descriptors::Class::kActivation) return true;
   if (part.cls != descriptors::Class::kStack && part.cls != descriptors::Class::kAddress) return false;
@@ -162,13 +128,14 @@ bool needs_frame(const descriptors::Part& part, const MachineFunction& function)
   });
 }
 
+using SlotRecord = MachineFunction::VariableDbgInfo;
+
 // The ordinal of a variable's stack slot, and whether pointers to it exist.
-std::optional<std::pair<unsigned, bool>>
-slot_of(const MachineFunction& function, const extractor::Variable& variable, const DISubprogram* scope) {
-  std::string name = variable_record_name(variable);
-  for (const auto& slot : function.getInStackSlotVariableDbgInfo())
-    if (slot.Var->getName() == name && slot.Var->getScope() == scope && slot.Var->getLine() != 0)
-      return std::pair(slot.Var->getLine(), slot.Var->isArtificial());
+std::optional<std::pair<unsigned, bool>> home_of(const std::vector<const SlotRecord*>& slots,
+                                                 const DISubprogram* scope) {
+  for (const SlotRecord* slot : slots)
+    if (slot->Var->getScope() == scope && slot->Var->getLine() != 0)
+      return std::pair(slot->Var->getLine(), slot->Var->isArtificial());
   return std::nullopt;
 }
 
@@ -197,6 +164,43 @@ Placement::Placement(const extractor::Extraction& extraction, bool optimised, Re
 Placement::~Placement() {
   current_placement = nullptr;
 }
+
+// What is known of the code of a function while its labels are placed.
+class Placement::MachineCode {
+public:
+  MachineCode(Placement& placement, const MachineFunction& function)
+      : frame_(function),
+        records_(function, [&](const MachineInstr& label) { return names_at(placement, label); }) {
+    for (const SlotRecord& slot : function.getInStackSlotVariableDbgInfo())
+      slots_[slot.Var->getName()].push_back(&slot);
+  }
+
+  bool has_frame(const MachineInstr& label) const { return frame_.is_done_at(label); }
+  const auto& records_at(const MachineInstr& label) const { return records_.at(label); }
+  // The stack slots of a variable, by the name of its record.
+  const std::vector<const SlotRecord*>& slots_of(StringRef name) const {
+    static const std::vector<const SlotRecord*> none;
+    auto found = slots_.find(name);
+    return found == slots_.end() ? none : found->second;
+  }
+
+private:
+  static std::vector<std::string> names_at(const Placement& placement, const MachineInstr& label) {
+    std::vector<std::string> names;
+    auto id = parse_instance(label.getDebugLabel()->getName());
+    if (!id) return names;
+    const auto& variables = placement.extraction_.functions[placement.frozen_[*id].function].variables;
+    for (size_t position = 0; position < variables.size(); ++position) {
+      names.push_back(variable_record_name(variables[position]));
+      names.push_back(value_name(*id, position));
+    }
+    return names;
+  }
+
+  FrameSetup frame_;
+  LabelRecords records_;
+  std::map<StringRef, std::vector<const SlotRecord*>> slots_;
+};
 
 // Callers leave out writes to memory that this function is known not to read; a region would read it.
 void Placement::drop_what_callers_leave_out(const MachineInstr& label, const Frozen& frozen,
@@ -243,8 +247,8 @@ void Placement::drop_what_callers_leave_out(const MachineInstr& label, const Fro
 }
 
 // Takes back what may be stale. False if the region reads memory in a way that no argument stands for.
-bool Placement::apply_staleness(const MachineInstr& label, const Frozen& frozen, Instance& instance,
-                                std::vector<Target> stale) const {
+bool Placement::apply_staleness(const MachineInstr& label, const MachineCode& code, const Frozen& frozen,
+                                Instance& instance, std::vector<Target> stale) const {
   const extractor::DebugFunction& debug = extraction_.functions[instance.function];
   bool reads_memory = debug.reads_memory || !debug.globals_read.empty();
   for (size_t i = 0; i < debug.variables.size(); ++i) {
@@ -296,7 +300,7 @@ bool Placement::apply_staleness(const MachineInstr& label, const Frozen& frozen,
       if (part.cls != descriptors::Class::kStack && part.cls != descriptors::Class::kAddress) continue;
       if (frozen.is_value[i]) continue;
       // Its own memory: which slot is it, and do pointers lead to it?
-      auto home = slot_of(*label.getMF(), variable, scope);
+      auto home = home_of(code.slots_of(variable_record_name(variable)), scope);
       bool touched = any_of(stale, [&](const Target& target) {
         if (target.spares_own & bit) return false;
         bool mine = target.kind == Target::Kind::kVariable
@@ -323,45 +327,33 @@ void Placement::on_prepared_function(Function& function) {
   found->second.before(function, ValueCheck::Phis::kNeedAll);
 }
 
-namespace {
-
-// The labels of instances, in the order of the code.
-std::vector<MachineInstr*> labels_of(MachineFunction& function) {
-  std::vector<MachineInstr*> labels;
-  for (MachineBasicBlock& block : function)
-    for (MachineInstr& instruction : block)
-      if (instruction.isDebugLabel() && parse_instance(instruction.getDebugLabel()->getName()))
-        labels.push_back(&instruction);
-  return labels;
-}
-
-size_t instance_of(const MachineInstr& label) {
+static size_t instance_of(const MachineInstr& label) {
   return *parse_instance(label.getDebugLabel()->getName());
 }
-
-} // namespace
 
 void Placement::put_labels_in_order(MachineFunction& function) {
   auto range = frozen_in_.find(&function.getFunction());
   if (range == frozen_in_.end()) return;
   std::map<size_t, MachineBasicBlock*> blocks;
-  for (MachineInstr* label : labels_of(function)) {
-    blocks[instance_of(*label)] = label->getParent();
-    label->eraseFromParent();
+  for (const LabelBesideCode& at : find_labels(function)) {
+    blocks[instance_of(*at.label)] = at.label->getParent();
+    at.label->eraseFromParent();
   }
+  CodeLines lines(function);
   for (size_t id = range->second.first; id < range->second.second; ++id) {
     Frozen& frozen = frozen_[id];
+    unsigned line = frozen.at->getLine();
     auto found = blocks.find(id);
-    MachineBasicBlock* block =
-        found != blocks.end() ? found->second
-        : frozen.block        ? find_code(function, *cast<BasicBlock>(frozen.block), frozen.at->getLine())
-                              : nullptr;
+    MachineBasicBlock* block = found != blocks.end() ? found->second
+                               : frozen.block        ? lines.find_code(*cast<BasicBlock>(frozen.block), line)
+                                                     : nullptr;
     if (!block) continue;
-    auto at = find_place(*block, frozen.at->getLine());
+    auto at = lines.of(*block).find_place(line);
     if (!at) frozen.lost = "the code around it is not in the order of the source";
-    BuildMI(*block, at.value_or(block->end()), frozen.at,
-            function.getSubtarget().getInstrInfo()->get(TargetOpcode::DBG_LABEL))
-        .addMetadata(frozen.label);
+    MachineInstr* label = BuildMI(*block, at.value_or(block->end()), frozen.at,
+                                  function.getSubtarget().getInstrInfo()->get(TargetOpcode::DBG_LABEL))
+                              .addMetadata(frozen.label);
+    lines.of(*block).add(*label, line);
   }
 }
 
@@ -370,27 +362,29 @@ void Placement::on_machine_function(MachineFunction& function) {
     order_.put_in_order(function);
   else
     put_labels_in_order(function);
-  std::vector<MachineInstr*> labels = labels_of(function);
+  std::vector<LabelBesideCode> labels = find_labels(function);
+  std::optional<MachineCode> code;
   std::vector<std::pair<MachineInstr*, std::vector<Spot>>> ahead;
-  for (MachineInstr* label : labels) {
-    Spot spot = find_spot(*label);
+  if (!labels.empty()) code.emplace(*this, function);
+  for (const LabelBesideCode& at : labels) {
+    Spot spot = find_spot(at);
     if (spot.instruction)
-      place(*label, {spot});
+      place(*at.label, *code, {spot});
     else
-      ahead.emplace_back(label, optimised_ ? std::vector<Spot>() : find_spots_ahead(*label));
+      ahead.emplace_back(at.label, optimised_ ? std::vector<Spot>() : find_spots_ahead(*at.label));
   }
   // At one instruction regions run in the order of their instances: these come behind those of its own block.
   for (const auto& [label, spots] : ahead)
-    place(*label, spots);
-  for (MachineInstr* label : labels)
-    label->eraseFromParent();
+    place(*label, *code, spots);
+  for (const LabelBesideCode& at : labels)
+    at.label->eraseFromParent();
   if (auto range = frozen_in_.find(&function.getFunction()); range != frozen_in_.end())
     for (size_t i = range->second.first; i < range->second.second; ++i)
       if (!frozen_[i].placed && frozen_[i].is_reached)
         lost_.push_back({frozen_[i].function, "code generation left no place for it"});
 }
 
-void Placement::place(MachineInstr& label, const std::vector<Spot>& spots) {
+void Placement::place(MachineInstr& label, const MachineCode& code, const std::vector<Spot>& spots) {
   MachineFunction& function = *label.getMF();
   size_t id = instance_of(label);
   Frozen& frozen = frozen_[id];
@@ -411,8 +405,8 @@ void Placement::place(MachineInstr& label, const std::vector<Spot>& spots) {
   instance.function = frozen.function;
   instance.code = function.getName().str();
   instance.arguments = frozen.known;
-  auto records = records_at(label);
-  bool frame = has_frame(label);
+  const auto& records = code.records_at(label);
+  bool frame = code.has_frame(label);
   const DILocation* inlined_at = frozen.inlined_at;
   const auto* scope = frozen.scope;
   for (size_t position = 0; position < debug.variables.size(); ++position) {
@@ -426,10 +420,10 @@ void Placement::place(MachineInstr& label, const std::vector<Spot>& spots) {
     std::string own_name = variable_record_name(variable);
     std::string value = value_name(id, position);
     if (parts.empty()) {
-      for (const auto& slot : function.getInStackSlotVariableDbgInfo())
-        if (slot.Var->getName() == own_name && slot.Var->getScope() == scope &&
-            slot.Loc->getInlinedAt() == inlined_at && (parts.empty() || slot.Expr->isFragment()))
-          parts.push_back(part_of_slot(function, slot.getStackSlot(), *slot.Expr, variable.size));
+      for (const SlotRecord* slot : code.slots_of(own_name))
+        if (slot->Var->getScope() == scope && slot->Loc->getInlinedAt() == inlined_at &&
+            (parts.empty() || slot->Expr->isFragment()))
+          parts.push_back(part_of_slot(function, slot->getStackSlot(), *slot->Expr, variable.size));
       bool is_in_slot = !parts.empty();
       for (const auto& [key, list] : records)
         if (key.first->getName() == value || (!is_in_slot && key.first->getName() == own_name &&
@@ -447,7 +441,7 @@ void Placement::place(MachineInstr& label, const std::vector<Spot>& spots) {
       fmt::print(stderr, "rdb: {} in {}: '{}' ({}) is unavailable: {}\n", instance_name(id), instance.code,
                  variable.name, Snapshots::name(frozen.function, position), parts[0].reason);
   }
-  if (optimised_ && !apply_staleness(label, frozen, instance, std::move(order.stale))) {
+  if (optimised_ && !apply_staleness(label, code, frozen, instance, std::move(order.stale))) {
     lost_.push_back({frozen.function, "memory that it reads may be stale there"});
     return;
   }

@@ -76,10 +76,10 @@ uint64_t written_size(const Instruction& instruction) {
   return 0;
 }
 
-bool is_simple_slot(const Value* pointer) {
+bool is_simple_slot(const Value* pointer, EscapingSlots& escaping) {
   auto* slot = dyn_cast<AllocaInst>(pointer);
   return slot && slot->isStaticAlloca() && slot->getAllocatedType()->isSingleValueType() &&
-         !slot_escapes(*slot);
+         !escaping.has(*slot);
 }
 
 std::string callee_name(const Instruction& instruction) {
@@ -103,7 +103,7 @@ bool may_touch(const Target& target, const Extent& bits) {
   return bits.overlaps({begin, begin + target.size * 8});
 }
 
-Target target_of_write(const Instruction& instruction) {
+Target target_of_write(const Instruction& instruction, EscapingSlots& escaping) {
   Target target;
   const Value* pointer = written_pointer(instruction);
   if (!pointer) return target;
@@ -116,7 +116,7 @@ Target target_of_write(const Instruction& instruction) {
       target.scope = home->getScope()->getSubprogram();
       target.inlined_at = home->getInlinedAt();
     }
-    target.escapes = slot_escapes(*slot);
+    target.escapes = escaping.has(*slot);
     const DataLayout& layout = instruction.getDataLayout();
     if (auto size = slot->getAllocationSize(layout)) target.slot_size = size->getFixedValue();
     APInt offset(layout.getIndexTypeSizeInBits(pointer->getType()), 0);

@@ -5,6 +5,7 @@
 #include "codegen-patch/pieces.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace llvm {
@@ -43,8 +44,25 @@ struct Target {
   std::string note; // for those who work on placement, if they ask for it
 };
 
+// May a pointer to this stack slot or global variable be kept somewhere?
+bool slot_escapes(const llvm::Value& address);
+
+// The same for many, in code that does not change: each is looked at once, however many writes to it there
+// are.
+class EscapingSlots {
+public:
+  bool has(const llvm::Value& address) {
+    auto [known, is_new] = known_.try_emplace(&address, false);
+    if (is_new) known->second = slot_escapes(address);
+    return known->second;
+  }
+
+private:
+  std::map<const llvm::Value*, bool> known_;
+};
+
 // Is it the stack slot of a variable that becomes a value? Its stores are followed as values.
-bool is_simple_slot(const llvm::Value* pointer);
+bool is_simple_slot(const llvm::Value* pointer, EscapingSlots& escaping);
 
 // The function that an instruction calls by name; empty if none.
 std::string callee_name(const llvm::Instruction& instruction);
@@ -54,13 +72,10 @@ Target global_target(const std::string& name);
 // Of a write to a variable: can it change these bits of the variable?
 bool may_touch(const Target& target, const Extent& bits);
 
-// May a pointer to this stack slot or global variable be kept somewhere?
-bool slot_escapes(const llvm::Value& address);
-
 // Does it write to memory that debug code could read? Markers, lifetimes and the like do not.
 bool is_memory_write(const llvm::Instruction& instruction);
 
-Target target_of_write(const llvm::Instruction& instruction);
+Target target_of_write(const llvm::Instruction& instruction, EscapingSlots& escaping);
 
 // The pointer through which a store or memory intrinsic writes, and how many bytes; null and 0 if not known.
 const llvm::Value* written_pointer(const llvm::Instruction& instruction);

@@ -136,11 +136,12 @@ private:
   void on_machine_function(llvm::MachineFunction& function);
   // Without optimisation.
   void put_labels_in_order(llvm::MachineFunction& function);
-  void place(llvm::MachineInstr& label, const std::vector<Spot>& spots);
+  class MachineCode;
+  void place(llvm::MachineInstr& label, const MachineCode& code, const std::vector<Spot>& spots);
   void drop_what_callers_leave_out(const llvm::MachineInstr& label, const Frozen& frozen, Instance& instance,
                                    std::vector<Target>& stale) const;
-  bool apply_staleness(const llvm::MachineInstr& label, const Frozen& frozen, Instance& instance,
-                       std::vector<Target> stale) const;
+  bool apply_staleness(const llvm::MachineInstr& label, const MachineCode& code, const Frozen& frozen,
+                       Instance& instance, std::vector<Target> stale) const;
 
   const extractor::Extraction& extraction_;
   bool optimised_;

@@ -28,11 +28,13 @@ bool same_value(const DbgVariableRecord& a, const DbgVariableRecord& b) {
 
 void update(PieceRecords& state, const DbgVariableRecord& record) {
   Piece piece = piece_of(record);
-  std::erase_if(state, [&](const auto& entry) {
-    const Piece& other = entry.first;
-    return other.variable == piece.variable && other.inlined_at == piece.inlined_at &&
-           other.offset < piece.offset + piece.size && piece.offset < other.offset + other.size;
-  });
+  auto next = state.lower_bound({piece.variable, piece.inlined_at, 0, 0});
+  while (next != state.end() && next->first.variable == piece.variable &&
+         next->first.inlined_at == piece.inlined_at) {
+    const Piece& other = next->first;
+    bool overlaps = other.offset < piece.offset + piece.size && piece.offset < other.offset + other.size;
+    next = overlaps ? state.erase(next) : std::next(next);
+  }
   state[piece] = &record;
 }
 

@@ -66,22 +66,25 @@ void Snapshots::before(Function& function) {
   stale_.find(function);
   for (DbgLabelRecord* label : labels_in(function)) {
     Instruction* next = label->getMarker()->MarkedInstr;
-    std::vector<DbgRecord*> behind;
-    for (auto record = label->getIterator(); record != label->getMarker()->StoredDbgRecords.end(); ++record)
-      behind.push_back(&*record);
+    std::vector<DbgRecord*> ahead;
+    for (auto record = label->getMarker()->StoredDbgRecords.begin(); record != label->getIterator(); ++record)
+      ahead.push_back(&*record);
     Function* nothing = Intrinsic::getOrInsertDeclaration(function.getParent(), Intrinsic::donothing);
     CallInst* barrier = CallInst::Create(nothing);
-    barrier->insertBefore(*next->getParent(), next->getIterator());
-    for (DbgRecord* record : behind) {
+    BasicBlock::iterator place = next->getIterator();
+    place.setHeadBit(true); // the records stay with what follows
+    barrier->insertBefore(*next->getParent(), place);
+    for (DbgRecord* record : ahead) {
       record->removeFromParent();
-      next->getParent()->insertDbgRecordBefore(record, next->getIterator());
+      next->getParent()->insertDbgRecordBefore(record, barrier->getIterator());
     }
     barriers_.push_back(barrier);
   }
 }
 
 void Snapshots::after(Function& function) {
-  for (Instruction* barrier : barriers_)
+  // From the last one on: the records of each go to the instruction behind it.
+  for (Instruction* barrier : reverse(barriers_))
     barrier->eraseFromParent();
   barriers_.clear();
   std::vector<DbgLabelRecord*> labels = labels_in(function);
@@ -172,7 +175,7 @@ void Snapshots::take(DbgLabelRecord& label, size_t position, const Extent& bits,
 }
 
 // Where copies of a label stand together, of their records too only the last are left.
-PieceRecords Snapshots::at_label(DbgLabelRecord& label, const PieceRecords& reaching) {
+std::optional<PieceRecords> Snapshots::beside_copies(DbgLabelRecord& label) {
   PieceRecords own;
   bool is_alone = true;
   bool passed = false;
@@ -191,7 +194,7 @@ PieceRecords Snapshots::at_label(DbgLabelRecord& label, const PieceRecords& reac
       update(own, *variable);
     }
   }
-  return is_alone ? reaching : own;
+  return is_alone ? std::nullopt : std::optional(own);
 }
 
 } // namespace rdb::codegen

@@ -10,6 +10,7 @@
 #include "llvm-passes/extractor/extraction.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -33,8 +34,9 @@ public:
   // The variable that stands for an argument of a region at its labels.
   static std::string name(size_t function, size_t position);
 
-  // The records of snapshots that hold at a label, given those that reach it.
-  static PieceRecords at_label(llvm::DbgLabelRecord& label, const PieceRecords& reaching);
+  // The records of snapshots that hold at a label which stands beside a copy of itself; elsewhere those hold
+  // that reach it.
+  static std::optional<PieceRecords> beside_copies(llvm::DbgLabelRecord& label);
 
 private:
   using Copy = std::tuple<const llvm::Function*, const llvm::DILocation*, size_t, size_t>;

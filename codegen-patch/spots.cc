@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "codegen-patch/spots.h"
 
+#include "codegen-patch/debug_names.h"
+
 #include "llvm/CodeGen/MachineBasicBlock.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/MachineInstr.h"
@@ -11,7 +13,6 @@
 #include "llvm/IR/Instruction.h"
 
 #include <iterator>
-#include <optional>
 #include <set>
 
 namespace rdb::codegen {
@@ -51,24 +52,28 @@ unsigned branches_to(const MachineBasicBlock& from, const MachineBasicBlock& blo
   return count;
 }
 
-unsigned line_of(const MachineInstr& instruction) {
-  const DILocation* at =
-      is_code(instruction) || instruction.isDebugLabel() ? instruction.getDebugLoc().get() : nullptr;
-  return at ? at->getLine() : 0;
-}
-
-// Can one tell whether it was executed, without optimisation? Variables are in memory then.
-bool has_effect(const MachineInstr& instruction) {
-  return instruction.mayStore() || instruction.isCall() || instruction.isTerminator() ||
-         instruction.hasUnmodeledSideEffects() || instruction.isDebugLabel();
-}
-
 } // namespace
 
-Spot find_spot(MachineInstr& label) {
-  MachineBasicBlock* block = label.getParent();
-  for (auto next = std::next(label.getIterator()); next != block->end(); ++next)
-    if (is_code(*next)) return {&*next};
+std::vector<LabelBesideCode> find_labels(MachineFunction& function) {
+  std::vector<LabelBesideCode> labels;
+  for (MachineBasicBlock& block : function) {
+    MachineInstr* before = nullptr;
+    size_t waiting = labels.size(); // for the code behind them
+    for (MachineInstr& instruction : block)
+      if (is_code(instruction)) {
+        for (; waiting < labels.size(); ++waiting)
+          labels[waiting].behind = &instruction;
+        before = &instruction;
+      } else if (instruction.isDebugLabel() && parse_instance(instruction.getDebugLabel()->getName())) {
+        labels.push_back({&instruction, before});
+      }
+  }
+  return labels;
+}
+
+Spot find_spot(const LabelBesideCode& label) {
+  if (label.behind) return {label.behind};
+  MachineBasicBlock* block = label.label->getParent();
   // At the end of its block: into the next one, as long as nobody else comes in there.
   for (MachineBasicBlock* from = block;;) {
     auto next = std::next(from->getIterator());
@@ -79,10 +84,7 @@ Spot find_spot(MachineInstr& label) {
     from = &*next;
   }
   // Else after what comes before it: in its own block, or in the one that falls into it if nobody else does.
-  for (auto before = label.getIterator(); before != block->begin();) {
-    --before;
-    if (is_code(*before)) return {&*before, descriptors::Side::kAfter};
-  }
+  if (label.before) return {label.before, descriptors::Side::kAfter};
   while (block->pred_size() == 1 && !block->hasAddressTaken()) {
     MachineBasicBlock* before = block_before(*block);
     if (!before) return {};
@@ -116,43 +118,6 @@ std::vector<Spot> find_spots_ahead(MachineInstr& label) {
     }
   }
   return spots;
-}
-
-std::optional<MachineBasicBlock::iterator> find_place(MachineBasicBlock& code, unsigned place) {
-  // The last instruction ahead of it and the first one behind it, of all and of those that do something.
-  struct Gap {
-    MachineInstr* before = nullptr;
-    MachineInstr* behind = nullptr;
-    bool is_open = true; // nothing that should follow comes first
-  } all, effects;
-  for (MachineInstr& instruction : code) {
-    unsigned line = line_of(instruction);
-    for (Gap* gap : {&all, &effects}) {
-      if (line == 0 || (gap == &effects && !has_effect(instruction))) continue;
-      if (line < place) {
-        gap->before = &instruction;
-        gap->is_open &= !gap->behind;
-      } else if (!gap->behind) {
-        gap->behind = &instruction;
-      }
-    }
-  }
-  const Gap& gap = all.is_open ? all : effects;
-  if (!gap.is_open) return std::nullopt;
-  if (gap.before) return std::next(gap.before->getIterator());
-  return gap.behind ? gap.behind->getIterator() : code.getFirstTerminator();
-}
-
-MachineBasicBlock* find_code(MachineFunction& function, const BasicBlock& block, unsigned place) {
-  MachineBasicBlock* found = nullptr;
-  for (MachineBasicBlock& code : function)
-    if (code.getBasicBlock() == &block)
-      if (!found || any_of(code, [&](const MachineInstr& instruction) {
-            unsigned line = line_of(instruction);
-            return line != 0 && line < place;
-          }))
-        found = &code;
-  return found;
 }
 
 void number_code(Function& function) {

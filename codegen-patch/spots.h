@@ -9,7 +9,6 @@
 
 #include "llvm/CodeGen/MachineBasicBlock.h"
 
-#include <optional>
 #include <vector>
 
 namespace llvm {
@@ -28,8 +27,18 @@ struct Spot {
   descriptors::Side side = descriptors::Side::kBefore;
 };
 
+// A label, and the code next to it in its block; null: there is none.
+struct LabelBesideCode {
+  llvm::MachineInstr* label;
+  llvm::MachineInstr* before = nullptr;
+  llvm::MachineInstr* behind = nullptr;
+};
+
+// The labels of instances, in the order of the code.
+std::vector<LabelBesideCode> find_labels(llvm::MachineFunction& function);
+
 // Null: it has no place of its own.
-Spot find_spot(llvm::MachineInstr& label);
+Spot find_spot(const LabelBesideCode& label);
 
 // Of a label in a block without code: all ends of the ways there, or none if one of them has no place of its
 // own. Only of code whose blocks no pass has made one with others.
@@ -38,16 +47,5 @@ std::vector<Spot> find_spots_ahead(llvm::MachineInstr& label);
 // Without optimisation the code of a block stands in the program's order. Gives it lines that tell, and
 // labels too: the lines of debug locations, ahead of code generation.
 void number_code(llvm::Function& function);
-
-// Where instruction selection leaves a block or a call (a structure by value, inline assembly) to its
-// thorough half, labels come out elsewhere in the block, and what only computes something may be ahead of
-// other code; and a label in front of a call that comes to nothing (memmove to where it is) does not come out
-// at all. The place of a label, by its line, in the code of its block; none if there is code that does
-// something out of order.
-std::optional<llvm::MachineBasicBlock::iterator> find_place(llvm::MachineBasicBlock& code, unsigned line);
-
-// The code of the block with a label of this line. Code generation may have made several of it; null: none.
-llvm::MachineBasicBlock* find_code(llvm::MachineFunction& function, const llvm::BasicBlock& block,
-                                   unsigned line);
 
 } // namespace rdb::codegen

@@ -34,13 +34,14 @@ using Declared = std::map<std::pair<std::string, const DILocation*>, std::vector
 
 Declared find_declared(const Function& function) {
   Declared declared;
+  EscapingSlots escaping;
   for (const Instruction& instruction : instructions(function))
     for (const DbgVariableRecord& record : filterDbgVars(instruction.getDbgRecordRange())) {
       if (!record.isDbgDeclare() || record.isKillLocation()) continue;
       auto* slot = dyn_cast<AllocaInst>(getUnderlyingObject(record.getVariableLocationOp(0), 0));
       bool is_pointed_to = record.getVariable()->isArtificial();
       // One that holds a single value, and is written to by its name, leaves memory before anything is moved.
-      if (!slot || (is_simple_slot(slot) && !is_pointed_to)) continue;
+      if (!slot || (is_simple_slot(slot, escaping) && !is_pointed_to)) continue;
       Piece piece = piece_of(record);
       declared[{record.getVariable()->getName().str(), record.getDebugLoc().getInlinedAt()}].push_back(
           {slot,

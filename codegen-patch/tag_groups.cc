@@ -127,13 +127,14 @@ bool TagFlow::is_told(const Group& group, const Instruction& write) const {
 void TagFlow::find_writes() {
   std::map<const Instruction*, unsigned> own;
   std::vector<const Instruction*> foreign;
+  EscapingSlots escaping;
   for (BasicBlock& block : function_)
     for (Instruction& instruction : block) {
       if (!is_memory_write(instruction)) continue;
       auto group = group_of_write(instruction);
       // Writes to variables that nothing leads to have no marks.
       if (const Value* pointer = written_pointer(instruction);
-          !group && pointer && isa<StoreInst>(instruction) && is_simple_slot(pointer))
+          !group && pointer && isa<StoreInst>(instruction) && is_simple_slot(pointer, escaping))
         continue;
       if (group && pieces_of_.contains(*group)) group = group_in_slot(*group, instruction);
       if (group) {
@@ -224,6 +225,7 @@ static bool is_copy_of_parameter(const Instruction& instruction) {
 void TagFlow::make_steps(const std::map<const Instruction*, unsigned>& own,
                          const std::vector<const Instruction*>& foreign) {
   std::set<const Instruction*> others(foreign.begin(), foreign.end());
+  EscapingSlots escaping;
   for (BasicBlock& block : function_) {
     Block& out = blocks_.emplace_back();
     for (BasicBlock* next : successors(&block))
@@ -250,7 +252,7 @@ void TagFlow::make_steps(const std::map<const Instruction*, unsigned>& own,
         out.steps.back().pieces = covered_by(instruction);
         if (!out.steps.back().pieces) out.steps.pop_back();
       } else if (others.contains(&instruction)) {
-        out.steps.push_back({Step::Kind::kForeignWrite, 0, nullptr, target_of_write(instruction)});
+        out.steps.push_back({Step::Kind::kForeignWrite, 0, nullptr, target_of_write(instruction, escaping)});
         out.steps.back().pieces = covered_by(instruction);
         out.steps.back().target.pointer = written_pointer(instruction);
         out.steps.back().target.size = written_size(instruction);

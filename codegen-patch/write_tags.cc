@@ -56,6 +56,7 @@ void WriteTags::record(Function& function, DISubprogram& subprogram, DIBuilder& 
       if (marks != Marks::kOnlyPlacesOfCalls || isa<CallBase>(instruction))
         instruction.setDebugLoc(DILocation::get(context, ++ordinal, 0, &subprogram));
   if (marks != Marks::kWrites) return;
+  EscapingSlots escaping;
   for (BasicBlock& block : function)
     for (Instruction& instruction : block) {
       auto* call = dyn_cast<CallBase>(&instruction);
@@ -64,10 +65,10 @@ void WriteTags::record(Function& function, DISubprogram& subprogram, DIBuilder& 
       if (!is_memory_write(instruction)) continue;
       if (call && call->getCalledFunction() && is_quiet(*call->getCalledFunction())) continue;
       const Value* pointer = written_pointer(instruction);
-      if (pointer && isa<StoreInst>(instruction) && is_simple_slot(pointer)) continue;
+      if (pointer && isa<StoreInst>(instruction) && is_simple_slot(pointer, escaping)) continue;
       auto number = static_cast<unsigned>(tags_.size());
       Tag& tag = tags_.emplace_back();
-      tag.target = target_of_write(instruction);
+      tag.target = target_of_write(instruction, escaping);
       if (tag.target.kind == Target::Kind::kGlobal) tag.target.escapes = is_pointed_to(tag.target.global);
       tag.is_call = call && !isa<IntrinsicInst>(call);
       tag.callee = callee_name(instruction);

@@ -7,6 +7,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <algorithm>
+#include <map>
 
 namespace rdb::driver {
 
@@ -65,14 +66,24 @@ ObjectFile::ObjectFile(const std::string& path) {
                                             static_cast<int64_t>(relocation.r_addend))});
     }
   }
+  for (size_t i = 0; i < symbols_.size(); ++i)
+    by_name_[symbols_[i].name].push_back(i);
   for (auto& list : relocations_)
     std::ranges::sort(list, {},
                       [](const Relocation& r) { return std::pair(r.offset, std::string_view(r.text)); });
 }
 
+std::vector<const ObjectSymbol*> ObjectFile::named(const std::string& name) const {
+  std::vector<const ObjectSymbol*> result;
+  if (auto found = by_name_.find(name); found != by_name_.end())
+    for (size_t i : found->second)
+      result.push_back(&symbols_[i]);
+  return result;
+}
+
 const ObjectSymbol* ObjectFile::find(const std::string& name, bool function) const {
-  for (const ObjectSymbol& symbol : symbols_)
-    if (symbol.name == name && symbol.place.section != 0 && symbol.is_function == function) return &symbol;
+  for (const ObjectSymbol* symbol : named(name))
+    if (symbol->place.section != 0 && symbol->is_function == function) return symbol;
   return nullptr;
 }
 
@@ -102,20 +113,25 @@ ObjectCheck::ObjectCheck(const ObjectFile& program, const ObjectFile& descriptor
       different_.insert(symbol.name);
       continue;
     }
-    program_function_[&symbol] = candidates[index];
+    same_.push_back({&symbol, candidates[index]});
   }
+  std::ranges::stable_sort(same_, {}, [](const Pair& pair) { return pair.function->place; });
 }
 
 std::optional<ObjectPlace> ObjectCheck::program_place(const std::string& label) const {
-  const ObjectSymbol* found = nullptr;
-  for (const ObjectSymbol& symbol : descriptor_.symbols())
-    if (symbol.name == label) found = &symbol;
-  if (!found) return std::nullopt;
-  for (const auto& [function, original] : program_function_) {
-    uint64_t begin = function->place.offset;
-    if (function->place.section == found->place.section && found->place.offset >= begin &&
-        found->place.offset < begin + function->size)
-      return ObjectPlace{original->place.section, original->place.offset + (found->place.offset - begin)};
+  std::vector<const ObjectSymbol*> found = descriptor_.named(label);
+  if (found.empty()) return std::nullopt;
+  ObjectPlace at = found.back()->place;
+  // Functions do not overlap, but one may have several names and others may have no code.
+  auto next = std::ranges::upper_bound(same_, at, {}, [](const Pair& pair) { return pair.function->place; });
+  while (next != same_.begin()) {
+    --next;
+    ObjectPlace begin = next->function->place;
+    if (begin.section != at.section) return std::nullopt;
+    if (at.offset < begin.offset + next->function->size)
+      return ObjectPlace{next->original->place.section,
+                         next->original->place.offset + (at.offset - begin.offset)};
+    if (next->function->size != 0) return std::nullopt;
   }
   return std::nullopt;
 }

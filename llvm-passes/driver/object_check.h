@@ -3,11 +3,12 @@
 // carries places from one to the other.
 #pragma once
 
+#include <compare>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace rdb::driver {
@@ -15,6 +16,7 @@ namespace rdb::driver {
 struct ObjectPlace {
   uint32_t section; // index in the section header table
   uint64_t offset;
+  auto operator<=>(const ObjectPlace&) const = default;
 };
 
 struct ObjectSymbol {
@@ -31,6 +33,8 @@ public:
   explicit ObjectFile(const std::string& path);
 
   const std::vector<ObjectSymbol>& symbols() const { return symbols_; }
+  // All symbols of a name, in their order.
+  std::vector<const ObjectSymbol*> named(const std::string& name) const;
   const ObjectSymbol* find(const std::string& name, bool function) const;
   // Everything that decides what the function does: its bytes and what is filled in where.
   std::string function_image(const ObjectSymbol& function) const;
@@ -44,6 +48,7 @@ private:
   std::vector<std::string> contents_; // by section
   std::vector<std::vector<Relocation>> relocations_;
   std::vector<ObjectSymbol> symbols_;
+  std::unordered_map<std::string, std::vector<size_t>> by_name_;
 };
 
 class ObjectCheck {
@@ -58,7 +63,12 @@ public:
 private:
   const ObjectFile& descriptor_;
   std::set<std::string> different_;
-  std::map<const ObjectSymbol*, const ObjectSymbol*> program_function_;
+  // A function that is the same in both objects.
+  struct Pair {
+    const ObjectSymbol* function;
+    const ObjectSymbol* original; // of the program
+  };
+  std::vector<Pair> same_; // in the order of their places
 };
 
 } // namespace rdb::driver

@@ -113,7 +113,8 @@ private:
 // Writes an object, with a consumer of ours that sees declarations first.
 class ObjectAction : public clang::EmitObjAction {
 public:
-  ObjectAction(const RegionFiles& files, ViewKind kind) : files_(files), kind_(kind) {}
+  ObjectAction(const RegionFiles& files, ViewKind kind, extractor::Captures& captures)
+      : files_(files), kind_(kind), captures_(captures) {}
 
 protected:
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
@@ -121,7 +122,7 @@ protected:
     auto code = EmitObjAction::CreateASTConsumer(compiler, file);
     if (!code) return nullptr;
     std::vector<std::unique_ptr<clang::ASTConsumer>> consumers;
-    consumers.push_back(extractor::make_declaration_consumer(compiler, files_, kind_));
+    consumers.push_back(extractor::make_declaration_consumer(compiler, files_, kind_, captures_));
     consumers.push_back(std::move(code));
     return std::make_unique<clang::MultiplexConsumer>(std::move(consumers));
   }
@@ -129,6 +130,24 @@ protected:
 private:
   const RegionFiles& files_;
   ViewKind kind_;
+  extractor::Captures& captures_;
+};
+
+// Reads the program, and tells what its lambdas capture.
+class CapturesAction : public clang::ASTFrontendAction {
+public:
+  CapturesAction(const RegionFiles& files, extractor::Captures& captures)
+      : files_(files), captures_(captures) {}
+
+protected:
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
+                                                        llvm::StringRef) override {
+    return extractor::make_capture_consumer(compiler, files_, captures_);
+  }
+
+private:
+  const RegionFiles& files_;
+  extractor::Captures& captures_;
 };
 
 class ModulePass : public llvm::PassInfoMixin<ModulePass> {
@@ -336,26 +355,60 @@ private:
       auto unknown = std::make_unique<UnknownNames>(files_);
       if (try_debug_code(program, output, unknown.get())) return true;
       bool changed = false;
+      if (!unknown->found().empty() && mentions_.empty()) mentions_ = words_of_regions();
+      std::map<std::string, unsigned> last; // region that uses the name
       for (const auto& [name, region] : unknown->found())
-        for (unsigned earlier = 1; earlier < region; ++earlier)
-          if (mentions(earlier, name)) changed |= open.insert(earlier).second;
+        last[name] = std::max(last[name], region);
+      for (const auto& [name, region] : last)
+        for (unsigned earlier : mentions_[name])
+          if (earlier < region) changed |= open.insert(earlier).second;
+      if (!captures_.are_known()) changed |= find_captures();
       if (!changed) return try_debug_code(program, output, nullptr);
       files_.set_open_regions(open);
     }
   }
 
-  bool mentions(unsigned region, const std::string& name) const {
-    auto place = files_.find_region(region);
-    if (!place || place->region->kind != source::RegionKind::kBody) return false;
-    llvm::SmallVector<llvm::StringRef, 0> lines;
-    llvm::StringRef(place->file->text).split(lines, '\n');
-    auto is_word = [](char c) { return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-    for (unsigned i = place->region->begin_line; i < place->region->end_line; ++i)
-      for (size_t at = lines[i].find(name); at != llvm::StringRef::npos; at = lines[i].find(name, at + 1))
-        if ((at == 0 || !is_word(lines[i][at - 1])) &&
-            (at + name.size() == lines[i].size() || !is_word(lines[i][at + name.size()])))
-          return true;
-    return false;
+  // What the program's lambdas capture in which a region is the first to use a variable. True if their debug
+  // code can be made to capture the same.
+  bool find_captures() {
+    std::vector<const char*> arguments = without_side_outputs(arguments_);
+    FrontendRun run = frontend_run(ViewKind::kStripped);
+    run.arguments = arguments;
+    run.configure = [&](clang::CompilerInstance& compiler) { make_quiet(compiler, "/dev/null"); };
+    run.action = [&](clang::CompilerInstance&) {
+      return std::make_unique<CapturesAction>(files_, captures_);
+    };
+    run_frontend(run);
+    captures_.set_known();
+    auto insertions = captures_.insertions();
+    files_.set_insertions(insertions);
+    return !insertions.empty();
+  }
+
+  // The regions in which each word stands, in comments and strings too.
+  std::map<std::string, std::vector<unsigned>> words_of_regions() const {
+    std::map<std::string, std::vector<unsigned>> result;
+    auto is_word = [](char c) { // part of a name
+      auto byte = static_cast<unsigned char>(c);
+      return isalnum(byte) != 0 || c == '_' || c == '$' || byte >= 0x80;
+    };
+    for (const extractor::RegionFile& file : files_.files()) {
+      llvm::SmallVector<llvm::StringRef, 0> lines;
+      llvm::StringRef(file.text).split(lines, '\n');
+      for (const source::Region& region : file.scan.regions) {
+        if (region.kind != source::RegionKind::kBody) continue;
+        for (unsigned i = region.begin_line; i < region.end_line; ++i)
+          for (llvm::StringRef rest = lines[i].drop_until(is_word); !rest.empty();
+               rest = rest.drop_until(is_word)) {
+            llvm::StringRef word = rest.take_while(is_word);
+            rest = rest.drop_front(word.size());
+            std::vector<unsigned>& regions = result[word.str()];
+            unsigned number = file.first_region + region.number - 1;
+            if (regions.empty() || regions.back() != number) regions.push_back(number);
+          }
+      }
+    }
+    return result;
   }
 
   bool try_debug_code(const ObjectFile& program, const std::string& output, UnknownNames* unknown) {
@@ -381,10 +434,12 @@ private:
       make_quiet(compiler, output);
       dependencies_ = std::make_shared<DebugDependencies>(facts_.dependencies.IncludeSystemHeaders != 0);
       compiler.addDependencyCollector(dependencies_);
-      if (unknown)
+      if (unknown) {
         compiler.getDiagnostics().setClient(unknown, /*ShouldOwnClient=*/false);
-      else
+        compiler.getDiagnostics().setErrorLimit(0); // all unknown names at once
+      } else {
         map_messages(compiler, files_, ViewKind::kModule);
+      }
       auto& code = compiler.getCodeGenOpts();
       auto& language = compiler.getLangOpts();
       compiler.getPreprocessorOpts().addMacroDef("__RDB_CLANG__=1");
@@ -413,7 +468,7 @@ private:
       });
     };
     run.action = [&](clang::CompilerInstance&) {
-      return std::make_unique<ObjectAction>(files_, ViewKind::kModule);
+      return std::make_unique<ObjectAction>(files_, ViewKind::kModule, captures_);
     };
     return run_frontend(run);
   }
@@ -431,7 +486,7 @@ private:
       code.PassBuilderCallbacks.push_back([&](llvm::PassBuilder& builder) { placement.attach(builder); });
     };
     run.action = [&](clang::CompilerInstance&) {
-      return std::make_unique<ObjectAction>(files_, ViewKind::kMarked);
+      return std::make_unique<ObjectAction>(files_, ViewKind::kMarked, captures_);
     };
     return run_frontend(run);
   }
@@ -476,6 +531,8 @@ private:
   codegen::Inlining inlining_; // of the program
   clang::DiagnosticOptions message_options_;
   extractor::Extraction extraction_;
+  std::map<std::string, std::vector<unsigned>> mentions_; // regions by the words in them, if that was asked
+  extractor::Captures captures_;
   std::shared_ptr<DebugDependencies> dependencies_;
 };
 

@@ -23,38 +23,56 @@ struct Outcome {
   std::string reason;
 };
 
-Outcome outcome_of(const UnitDescription& unit, size_t function) {
-  const extractor::DebugFunction& debug = unit.extraction.functions[function];
-  if (!debug.refused.empty()) return {Status::kRefused, debug.refused};
-  if (!debug.unavailable.empty()) return {Status::kLost, debug.unavailable};
-  if (auto place = unit.files.find_region(debug.region); place && place->region->between_cases)
-    return {Status::kLost, "the labels of the switch around it lead to the same code"};
-  size_t placed = 0;
-  size_t missing = 0;
-  std::string reason;
-  for (const codegen::Instance& instance : unit.placement.instances())
-    if (instance.function == function) {
-      if (unit.check.program_place(instance.label)) {
+// What became of the debug functions of a unit.
+class Outcomes {
+public:
+  explicit Outcomes(const UnitDescription& unit)
+      : unit_(unit), instances_(unit.extraction.functions.size()), lost_(unit.extraction.functions.size()) {
+    for (const codegen::Instance& instance : unit.placement.instances())
+      instances_[instance.function].push_back(&instance);
+    for (const codegen::Lost& lost : unit.placement.lost())
+      lost_[lost.function].push_back(&lost);
+  }
+
+  const std::vector<const codegen::Instance*>& instances(size_t function) const {
+    return instances_[function];
+  }
+
+  Outcome of(size_t function) const {
+    const extractor::DebugFunction& debug = unit_.extraction.functions[function];
+    if (!debug.refused.empty()) return {Status::kRefused, debug.refused};
+    if (!debug.unavailable.empty()) return {Status::kLost, debug.unavailable};
+    if (auto place = unit_.files.find_region(debug.region); place && place->region->between_cases)
+      return {Status::kLost, "the labels of the switch around it lead to the same code"};
+    size_t placed = 0;
+    size_t missing = 0;
+    std::string reason;
+    for (const codegen::Instance* instance : instances_[function])
+      if (unit_.check.program_place(instance->label)) {
         ++placed;
       } else {
         ++missing;
-        reason = fmt::format("following it would change the code of '{}'", instance.code);
+        reason = fmt::format("following it would change the code of '{}'", instance->code);
       }
-    }
-  for (const codegen::Lost& lost : unit.placement.lost())
-    if (lost.function == function) {
+    for (const codegen::Lost* lost : lost_[function]) {
       ++missing;
-      reason = lost.reason;
+      reason = lost->reason;
     }
-  if (!unit.placement.was_seen(function)) return {Status::kUnused, "the compiler left its code out"};
-  if (placed == 0) return {Status::kLost, reason.empty() ? "the optimiser left no place for it" : reason};
-  if (missing > 0) return {Status::kIncomplete, reason};
-  return {};
-}
+    if (!unit_.placement.was_seen(function)) return {Status::kUnused, "the compiler left its code out"};
+    if (placed == 0) return {Status::kLost, reason.empty() ? "the optimiser left no place for it" : reason};
+    if (missing > 0) return {Status::kIncomplete, reason};
+    return {};
+  }
+
+private:
+  const UnitDescription& unit_;
+  std::vector<std::vector<const codegen::Instance*>> instances_; // by debug function
+  std::vector<std::vector<const codegen::Lost*>> lost_;
+};
 
 class Writer {
 public:
-  explicit Writer(const UnitDescription& unit) : unit_(unit) {}
+  explicit Writer(const UnitDescription& unit) : unit_(unit), outcomes_(unit) {}
 
   descriptors::Payload write() {
     descriptors::Unit record;
@@ -99,7 +117,7 @@ private:
     auto place = unit_.files.find_region(debug.region);
     if (!place) return;
     described_.insert(debug.region);
-    Outcome outcome = outcome_of(unit_, index);
+    Outcome outcome = outcomes_.of(index);
     descriptors::Region record;
     record.id = static_cast<uint32_t>(index + 1);
     record.unit = 1;
@@ -116,12 +134,9 @@ private:
     if (outcome.status == Status::kRefused || outcome.status == Status::kLost) return;
     std::vector<uint32_t> activations = write_activations(index);
     uint32_t number = 0;
-    for (const codegen::Instance& instance : unit_.placement.instances()) {
-      if (instance.function != index) continue;
-      auto at = unit_.check.program_place(instance.label);
-      if (!at) continue;
-      write_instance(record.id, number++, instance, *at, debug, activations);
-    }
+    for (const codegen::Instance* instance : outcomes_.instances(index))
+      if (auto at = unit_.check.program_place(instance->label))
+        write_instance(record.id, number++, *instance, *at, debug, activations);
   }
 
   // Debug variables that several regions of a function share have one record each, whoever uses them.
@@ -152,9 +167,9 @@ private:
   // A new call begins at the first instruction of the function whose code this is.
   void write_entries(uint32_t activation, size_t index) {
     std::set<std::string> done;
-    for (const codegen::Instance& instance : unit_.placement.instances()) {
-      if (instance.function != index || !done.insert(instance.code).second) continue;
-      const ObjectSymbol* function = unit_.program.find(instance.code, /*function=*/true);
+    for (const codegen::Instance* instance : outcomes_.instances(index)) {
+      if (!done.insert(instance->code).second) continue;
+      const ObjectSymbol* function = unit_.program.find(instance->code, /*function=*/true);
       if (function)
         out_.entries.push_back({activation, descriptors::Side::kBefore, address(function->place)});
     }
@@ -247,15 +262,15 @@ private:
       record.owner = descriptors::Owner::kProgram;
       record.slot = slot.slot;
       record.thread_local_ = slot.thread_local_;
-      for (const ObjectSymbol& symbol : unit_.program.symbols())
-        if (symbol.name == slot.symbol && symbol.is_local && symbol.place.section != 0) {
+      for (const ObjectSymbol* symbol : unit_.program.named(slot.symbol))
+        if (symbol->is_local && symbol->place.section != 0) {
           // The optimiser makes a boolean of a variable that has two values only.
-          if (slot.size != 0 && symbol.size < slot.size) break;
-          if (symbol.is_tls) {
-            payload_.addresses.push_back({descriptors::AddressEntry::Kind::kTls, 0, symbol.name, 0});
+          if (slot.size != 0 && symbol->size < slot.size) break;
+          if (symbol->is_tls) {
+            payload_.addresses.push_back({descriptors::AddressEntry::Kind::kTls, 0, symbol->name, 0});
             record.address = descriptors::Address::entry(payload_.addresses.size() - 1);
           } else {
-            record.address = address(symbol.place);
+            record.address = address(symbol->place);
           }
           break;
         }
@@ -264,6 +279,7 @@ private:
   }
 
   const UnitDescription& unit_;
+  Outcomes outcomes_;
   descriptors::Payload payload_;
   descriptors::Descriptors out_;
   std::vector<const codegen::Instance*> places_; // of the locations
@@ -281,10 +297,11 @@ bool report_regions(const UnitDescription& unit, LostRegions lost_regions,
                     clang::DiagnosticOptions& options) {
   using Level = clang::DiagnosticsEngine::Level;
   bool any_error = false;
+  Outcomes outcomes(unit);
   for (size_t i = 0; i < unit.extraction.functions.size(); ++i) {
     const extractor::DebugFunction& debug = unit.extraction.functions[i];
     auto place = unit.files.find_region(debug.region);
-    Outcome outcome = outcome_of(unit, i);
+    Outcome outcome = outcomes.of(i);
     if (!place || outcome.status == Status::kComplete || outcome.status == Status::kUnused) continue;
     auto say = [&](Level level, const std::string& text) {
       any_error |= level == Level::Error;

@@ -24,6 +24,7 @@
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 #include <map>
+#include <optional>
 
 namespace rdb::extractor {
 
@@ -210,12 +211,11 @@ private:
         continue;
       const GlobalVariable* written = written_variable(*copy);
       if (!written) continue;
-      for (DebugFunction& debug : extraction_.functions)
-        if (Function* code = module_.getFunction(debug.symbol); code && reaches(*code, *copy))
-          debug.unavailable =
-              fmt::format("it calls the static function '{}', which writes to '{}'; optimised code may not "
-                          "have that function as it is written",
-                          copy->getName().str(), written->getName().str());
+      for (DebugFunction* debug : regions_that_reach(*copy))
+        debug->unavailable =
+            fmt::format("it calls the static function '{}', which writes to '{}'; optimised code may not "
+                        "have that function as it is written",
+                        copy->getName().str(), written->getName().str());
     }
   }
 
@@ -233,19 +233,41 @@ private:
     return nullptr;
   }
 
-  bool reaches(Function& from, GlobalValue& to) const {
+  // The regions that use something that is kept, by themselves or through functions that are.
+  std::vector<DebugFunction*> regions_that_reach(GlobalValue& to) {
+    if (!users_) {
+      users_.emplace();
+      for (GlobalValue* global : kept_)
+        if (auto* function = dyn_cast<Function>(global))
+          for (GlobalValue* used : globals_of(*function))
+            (*users_)[used].push_back(function);
+    }
     std::set<GlobalValue*> seen;
-    std::vector<GlobalValue*> work{&from};
+    std::vector<GlobalValue*> work;
+    if (kept_.contains(&to)) work.push_back(&to);
     while (!work.empty()) {
       GlobalValue* next = work.back();
       work.pop_back();
-      if (!seen.insert(next).second || !kept_.contains(next)) continue;
-      if (next == &to) return true;
-      if (auto* function = dyn_cast<Function>(next))
-        for (GlobalValue* used : globals_of(*function))
-          work.push_back(used);
+      if (!seen.insert(next).second) continue;
+      const std::vector<Function*>& users = (*users_)[next];
+      work.insert(work.end(), users.begin(), users.end());
     }
-    return false;
+    std::vector<DebugFunction*> result;
+    for (DebugFunction& debug : extraction_.functions)
+      if (Function* code = module_.getFunction(debug.symbol); code && seen.contains(code))
+        result.push_back(&debug);
+    return result;
+  }
+
+  const std::vector<DebugFunction*>& regions_that_use(GlobalValue& global) {
+    if (!region_users_) {
+      region_users_.emplace();
+      for (DebugFunction& debug : extraction_.functions)
+        if (Function* code = module_.getFunction(debug.symbol))
+          for (GlobalValue* used : globals_of(*code))
+            (*region_users_)[used].push_back(&debug);
+    }
+    return (*region_users_)[&global];
   }
 
   enum class Fate { kKeep, kSlot, kDirect };
@@ -445,11 +467,10 @@ private:
 
   // The constructor runs in one thread only.
   void refuse_users(GlobalVariable& variable) {
-    for (DebugFunction& debug : extraction_.functions)
-      if (Function* code = module_.getFunction(debug.symbol); code && reaches(*code, variable))
-        debug.unavailable = fmt::format("the thread-local debug variable '{}' begins with an address of the "
-                                        "program; give it its value in a region",
-                                        variable.getName().str());
+    for (DebugFunction* debug : regions_that_reach(variable))
+      debug->unavailable = fmt::format("the thread-local debug variable '{}' begins with an address of the "
+                                       "program; give it its value in a region",
+                                       variable.getName().str());
   }
 
   bool holds_slotted(Constant* constant) const {
@@ -489,9 +510,8 @@ private:
     if (internal) {
       global.setLinkage(GlobalValue::ExternalLinkage);
       if (!program_.local_variables.contains(symbol) && !program_.local_functions.contains(symbol)) {
-        for (DebugFunction& function : extraction_.functions)
-          if (Function* code = module_.getFunction(function.symbol); code && uses(*code, global))
-            function.unavailable = fmt::format("the optimiser removed or changed the static '{}'", symbol);
+        for (DebugFunction* function : regions_that_use(global))
+          function->unavailable = fmt::format("the optimiser removed or changed the static '{}'", symbol);
       }
     }
     Type* pointer = PointerType::get(module_.getContext(), 0);
@@ -536,8 +556,6 @@ private:
       slot->eraseFromParent();
   }
 
-  static bool uses(Function& code, GlobalValue& global) { return globals_of(code).contains(&global); }
-
   // A call through a pointer does not see what the declaration says.
   static void keep_attributes(CallBase& call, Function& callee) {
     for (Attribute::AttrKind kind : {Attribute::NoReturn, Attribute::NoUnwind, Attribute::ReturnsTwice})
@@ -579,6 +597,9 @@ private:
   std::set<GlobalValue*> direct_; // slots made by name
   std::map<GlobalVariable*, bool> self_contained_;
   std::vector<Instruction*> dead_;
+  // Found when somebody asks: who uses a global, of the functions that are kept; and of the regions.
+  std::optional<std::map<GlobalValue*, std::vector<Function*>>> users_;
+  std::optional<std::map<GlobalValue*, std::vector<DebugFunction*>>> region_users_;
 };
 
 } // namespace

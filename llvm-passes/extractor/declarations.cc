@@ -16,6 +16,7 @@
 #include "clang/Basic/SourceManager.h"
 #include "clang/Frontend/CompilerInstance.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace rdb::extractor {
@@ -38,11 +39,15 @@ Place Places::find(clang::SourceLocation location) const {
   if (!entry) return {};
   const RegionFile* file = files_.find(entry->getUniqueID());
   if (!file) return {};
-  const auto& lines = (kind_ == ViewKind::kModule ? file->module : file->marked).edited_lines;
   unsigned line = sources_.getLineNumber(id, offset);
   Place place;
   place.file = file;
-  place.line = line <= lines.size() ? lines[line - 1] : 0;
+  if (kind_ == ViewKind::kStripped) {
+    place.line = file->scan.lines.to_edited(line);
+  } else {
+    const auto& lines = (kind_ == ViewKind::kModule ? file->module : file->marked).edited_lines;
+    place.line = line <= lines.size() ? lines[line - 1] : 0;
+  }
   place.column = sources_.getColumnNumber(id, offset);
   // The view's made-up text around a region counts as inside.
   if (kind_ == ViewKind::kModule) place.region = RegionFiles::region_at(*file, place.line);
@@ -108,8 +113,10 @@ public:
 
 class DeclarationConsumer : public clang::ASTConsumer {
 public:
-  DeclarationConsumer(clang::CompilerInstance& compiler, const RegionFiles& files, ViewKind kind)
-      : compiler_(compiler), kind_(kind), places_(files, compiler.getSourceManager(), kind) {}
+  DeclarationConsumer(clang::CompilerInstance& compiler, const RegionFiles& files, ViewKind kind,
+                      Captures& captures)
+      : compiler_(compiler), kind_(kind), places_(files, compiler.getSourceManager(), kind),
+        captures_(captures) {}
 
   void Initialize(clang::ASTContext& context) override { context_ = &context; }
 
@@ -159,7 +166,7 @@ private:
     complete_show_calls(*decl, *context_);
     if (kind_ == ViewKind::kModule)
       if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl))
-        check_region_rules(*function, places_, compiler_.getDiagnostics(), refused_captures_);
+        check_region_rules(*function, places_, compiler_.getDiagnostics(), captures_, refused_captures_);
   }
 
   // An instance of one of the templates in <rdb/show.h>.
@@ -172,15 +179,16 @@ private:
 
   static bool has_region_between(const Place& begin, const Place& end) {
     if (begin.file != end.file) return true;
-    for (const source::Region& region : begin.file->scan.regions)
-      if (region.begin_line >= begin.line && region.end_line <= end.line) return true;
-    return false;
+    const auto& regions = begin.file->scan.regions; // in the order of their lines
+    auto first = std::ranges::lower_bound(regions, begin.line, {}, &source::Region::begin_line);
+    return first != regions.end() && first->end_line <= end.line;
   }
 
   clang::CompilerInstance& compiler_;
   clang::ASTContext* context_ = nullptr;
   ViewKind kind_;
   Places places_;
+  Captures& captures_;
   std::set<const clang::Decl*> seen_;
   std::set<clang::SourceLocation> refused_captures_;
 };
@@ -188,8 +196,9 @@ private:
 } // namespace
 
 std::unique_ptr<clang::ASTConsumer> make_declaration_consumer(clang::CompilerInstance& compiler,
-                                                              const RegionFiles& files, ViewKind kind) {
-  return std::make_unique<DeclarationConsumer>(compiler, files, kind);
+                                                              const RegionFiles& files, ViewKind kind,
+                                                              Captures& captures) {
+  return std::make_unique<DeclarationConsumer>(compiler, files, kind, captures);
 }
 
 } // namespace rdb::extractor

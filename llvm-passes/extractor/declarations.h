@@ -5,6 +5,7 @@
 // annotation "rdb". And what a region must not do is refused here, where clang knows the line and column.
 #pragma once
 
+#include "llvm-passes/extractor/captures.h"
 #include "llvm-passes/extractor/region_files.h"
 
 #include "clang/AST/ASTConsumer.h"
@@ -37,6 +38,7 @@ VariableNote parse_variable_note(llvm::StringRef text);
 // A consumer that must see declarations before code generation does. `kind` says which view is compiled;
 // refusals are made on the module view only.
 std::unique_ptr<clang::ASTConsumer> make_declaration_consumer(clang::CompilerInstance& compiler,
-                                                              const RegionFiles& files, ViewKind kind);
+                                                              const RegionFiles& files, ViewKind kind,
+                                                              Captures& captures);
 
 } // namespace rdb::extractor

@@ -92,7 +92,8 @@ void erase_annotations(llvm::Module& module) {
     for (llvm::Instruction& instruction : llvm::instructions(function))
       if (is_marker(instruction) || is_any_note(instruction)) dead.push_back(&instruction);
   std::vector<llvm::GlobalVariable*> strings;
-  for (llvm::Instruction* instruction : dead) {
+  // From the last one on: the debug records of an instruction go to the next one, and would go on and on.
+  for (llvm::Instruction* instruction : llvm::reverse(dead)) {
     for (llvm::Value* operand : instruction->operands())
       if (auto* global = llvm::dyn_cast<llvm::GlobalVariable>(operand->stripPointerCasts()))
         strings.push_back(global);

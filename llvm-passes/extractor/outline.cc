@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A region is the code between its enter and its leave marker; the views see to it that nothing else leads in
-// or out (a region's exceptions end in its own catch-all). So a copy of the host function that begins at the
-// enter marker and returns at the leave marker is the debug function, once every value from before the region
+// or out (a region's exceptions end in its own catch-all). So a copy of what is reached from the enter
+// marker, which returns at the leave marker, is the debug function, once every value from before the region
 // is replaced: variables by arguments, temporaries by fresh ones, `this` by a load of the variable behind it.
 #include "llvm-passes/extractor/outline.h"
 
-#include "llvm-passes/extractor/declarations.h"
+#include "llvm-passes/extractor/host.h"
 #include "llvm-passes/extractor/library_names.h"
 #include "llvm-passes/extractor/markers.h"
 #include "llvm-passes/extractor/reads.h"
 
 #include "llvm/Demangle/Demangle.h"
+#include "llvm/IR/CFG.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
-#include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/Local.h"
+#include "llvm/Transforms/Utils/ValueMapper.h"
 
 #include <fmt/format.h>
 #include <map>
-#include <optional>
+#include <set>
 
 namespace rdb::extractor {
 
@@ -30,73 +31,25 @@ namespace {
 
 using namespace llvm;
 
-// A variable of the host function by the value that is its address.
-struct HostVariable {
-  Variable::Kind kind;
-  std::string key;
-  unsigned ordinal;
-  std::string name;
-  std::string type;
-};
-
-using HostVariables = std::map<Value*, HostVariable>;
-
-// The instructions of a region in its host: from the enter marker to the leave marker.
-std::set<Instruction*> region_instructions(const Marker& enter, unsigned region) {
-  std::set<Instruction*> result;
-  std::vector<Instruction*> work{enter.call->getNextNode()};
-  while (!work.empty()) {
-    Instruction* next = work.back();
-    work.pop_back();
-    for (; next && result.insert(next).second; next = next->getNextNode()) {
-      if (auto* call = dyn_cast<CallInst>(next); call && call->getIntrinsicID() == Intrinsic::annotation) {
-        bool left = false;
-        for (const Marker& marker : find_markers(*call->getFunction()))
-          if (marker.call == call && marker.what == "leave" && marker.region == region) left = true;
-        if (left) break;
-      }
-      if (next->isTerminator())
-        for (BasicBlock* successor : successors(next))
-          work.push_back(&successor->front());
-    }
-  }
-  return result;
-}
-
-HostVariables host_variables(Function& host, const std::vector<Marker>& markers) {
-  HostVariables result;
-  std::map<std::string, unsigned> seen;
-  for (const AnnotatedVariable& variable : find_variables(host)) {
-    VariableNote note = parse_variable_note(variable.note);
-    unsigned ordinal = seen[note.key]++;
-    result.try_emplace(variable.address,
-                       HostVariable{Variable::Kind::kLocal, note.key, ordinal, note.name, note.type});
-  }
-  for (Instruction& instruction : host.getEntryBlock())
-    if (isa<AllocaInst>(instruction) && instruction.getName() == "this.addr")
-      result.try_emplace(&instruction, HostVariable{Variable::Kind::kThis, "this", 0, "this", ""});
-  std::set<Instruction*> inside; // regions
-  for (const Marker& marker : markers)
-    if (marker.what == "enter") inside.merge(region_instructions(marker, marker.region));
-  for (AllocaInst* slot : find_unreached_variables(host)) {
-    if (all_of(slot->users(), [&](User* user) { return inside.contains(cast<Instruction>(user)); }))
-      continue; // the debug code's
-    std::string name = slot->getName().str();
-    result.try_emplace(slot, HostVariable{Variable::Kind::kLocal, "|" + name, seen["|" + name]++, name, ""});
-  }
+// The global variables that are annotated: as debug code.
+std::set<const Value*> annotated_globals(const Module& module) {
+  std::set<const Value*> result;
+  if (const GlobalVariable* list = module.getNamedGlobal("llvm.global.annotations"))
+    for (const Use& element : list->getInitializer()->operands())
+      if (auto* entry = dyn_cast<ConstantStruct>(element.get())) result.insert(entry->getOperand(0));
   return result;
 }
 
 class Outliner {
 public:
-  Outliner(Function& host, const Marker& enter, const HostVariables& variables,
-           const std::set<Value*>& shared, DebugFunction& result)
-      : host_(host), enter_(enter), variables_(variables), shared_(shared), result_(result) {}
+  Outliner(const Host& host, const RegionInHost& region, const std::set<const Value*>& annotated,
+           DebugFunction& result)
+      : host_(host), region_(region), annotated_(annotated), result_(result) {}
 
   void run() {
-    clone();
-    cut();
-    cut_cleanups();
+    make_function();
+    copy_code();
+    rethrow_what_escapes();
     try {
       resolve_outside_values();
     } catch (const std::runtime_error& error) {
@@ -111,121 +64,140 @@ public:
   }
 
 private:
-  void clone() {
-    Module& module = *host_.getParent();
+  void make_function() {
+    Function& host = host_.function();
+    Module& module = *host.getParent();
     LLVMContext& context = module.getContext();
     auto* type = FunctionType::get(Type::getVoidTy(context), {PointerType::get(context, 0)}, false);
     function_ = Function::Create(type, GlobalValue::ExternalLinkage, result_.symbol, module);
     args_ = function_->getArg(0);
     args_->setName("args");
     entry_ = BasicBlock::Create(context, "", function_);
-    // The host's parameters: a value to stand for each until it is known whether the region uses it.
-    for (Argument& parameter : host_.args()) {
-      auto* stand_in = new LoadInst(parameter.getType(), PoisonValue::get(PointerType::get(context, 0)),
-                                    parameter.getName(), entry_);
-      map_[&parameter] = stand_in;
-      stand_ins_[stand_in] = &parameter;
-    }
-    SmallVector<ReturnInst*, 4> returns;
-    CloneFunctionInto(function_, &host_, map_, CloneFunctionChangeType::LocalChangesOnly, returns);
+    function_->copyAttributesFrom(&host);
     function_->setAttributes(AttributeList::get(context, AttributeList::FunctionIndex,
-                                                AttrBuilder(context, host_.getAttributes().getFnAttrs())));
-    function_->setLinkage(GlobalValue::ExternalLinkage);
+                                                AttrBuilder(context, host.getAttributes().getFnAttrs())));
     function_->setVisibility(GlobalValue::DefaultVisibility);
-    function_->setComdat(nullptr);
     function_->setCallingConv(CallingConv::C);
     function_->setSection("");
     function_->removeFnAttr(Attribute::AlwaysInline);
-    for (auto [old_value, new_value] : map_)
-      if (new_value && isa<Instruction>(new_value)) origin_[new_value] = const_cast<Value*>(old_value);
-  }
-
-  // Makes the copy begin at the enter marker and end at the leave marker.
-  void cut() {
-    auto* enter = cast<CallInst>(map_[enter_.call]);
-    BasicBlock* begin = enter->getParent()->splitBasicBlock(enter->getIterator());
-    enter->getParent()->getSinglePredecessor()->getTerminator()->eraseFromParent();
-    IRBuilder<> builder(entry_);
-    builder.CreateBr(begin);
-    std::vector<Marker> markers = find_markers(*function_);
-    for (const Marker& marker : markers) {
-      if (marker.region != enter_.region) continue;
-      if (marker.what == "leave") {
-        BasicBlock* block = marker.call->getParent();
-        if (!block->getTerminator()) continue; // an enter marker of the same block was cut off already
-        for (BasicBlock* successor : successors(block))
-          successor->removePredecessor(block);
-        while (&block->back() != marker.call) {
-          if (!block->back().use_empty())
-            block->back().replaceAllUsesWith(PoisonValue::get(block->back().getType()));
-          block->back().eraseFromParent();
-        }
-        builder.SetInsertPoint(block);
-        builder.CreateRetVoid();
-        marker.call->eraseFromParent();
-      } else if (marker.what == "escape") {
-        // What the region throws and does not catch goes on to whoever called the debug function.
-        builder.SetInsertPoint(marker.call);
-        auto rethrow = host_.getParent()->getOrInsertFunction("__cxa_rethrow", builder.getVoidTy());
-        builder.CreateCall(rethrow)->setDoesNotReturn();
-        marker.call->eraseFromParent();
-      } else {
-        marker.call->eraseFromParent();
-      }
-    }
+    function_->copyMetadata(&host, 0);
   }
 
   // A region without its own catch-all (its variables are shared) must not run into the host's cleanups.
-  void cut_cleanups() {
-    bool guarded = false;
-    for (const Marker& marker : find_markers(host_))
-      guarded |= marker.what == "escape" && marker.region == enter_.region;
-    if (guarded) return;
-    std::vector<InvokeInst*> invokes;
-    for (Instruction& instruction : instructions(*function_))
-      if (auto* invoke = dyn_cast<InvokeInst>(&instruction))
-        if (auto* pad = invoke->getLandingPadInst(); pad->isCleanup() && pad->getNumClauses() == 0)
-          invokes.push_back(invoke);
-    for (InvokeInst* invoke : invokes)
-      changeToCall(invoke);
+  bool is_cut_off(const InvokeInst& invoke) const {
+    const LandingPadInst* pad = invoke.getLandingPadInst();
+    return !region_.is_guarded && pad->isCleanup() && pad->getNumClauses() == 0;
+  }
+
+  // The blocks that the region leads to. Of the one with the enter marker only what follows it counts; that
+  // one is reached again only where the host catches what the region throws, in a loop.
+  std::set<BasicBlock*> find_blocks() {
+    std::set<BasicBlock*> found;
+    std::vector<Instruction*> work{region_.enter.call};
+    while (!work.empty()) {
+      Instruction* at = work.back();
+      work.pop_back();
+      if (!found.insert(at->getParent()).second) continue;
+      while (!at->isTerminator() && !host_.is_leave(*at, region_.enter.region))
+        at = at->getNextNode();
+      if (!at->isTerminator()) continue;
+      auto* invoke = dyn_cast<InvokeInst>(at);
+      for (BasicBlock* successor : successors(at))
+        if (successor == region_.enter.call->getParent())
+          leads_back_ = true;
+        else if (!invoke || successor != invoke->getUnwindDest() || !is_cut_off(*invoke))
+          work.push_back(&successor->front());
+    }
+    return found;
+  }
+
+  // The copy begins at the enter marker and ends at the leave marker. What it uses of the host's code outside
+  // of the region stays as it is for now.
+  void copy_code() {
+    LLVMContext& context = function_->getContext();
+    std::vector<BasicBlock*> blocks = host_.in_order(find_blocks());
+    std::vector<Instruction*> copies;
+    for (BasicBlock* block : blocks)
+      map_[block] = BasicBlock::Create(context, block->getName(), function_);
+    for (BasicBlock* block : blocks) {
+      IRBuilder<> builder(cast<BasicBlock>(map_[block]));
+      bool is_first = block == region_.enter.call->getParent();
+      for (auto next = is_first ? std::next(region_.enter.call->getIterator()) : block->begin();
+           next != block->end(); ++next) {
+        if (host_.is_leave(*next, region_.enter.region)) {
+          builder.CreateRetVoid();
+          break;
+        }
+        Instruction* copy = next->clone();
+        copy->insertInto(builder.GetInsertBlock(), builder.GetInsertBlock()->end());
+        copy->setName(next->getName());
+        map_[&*next] = copy;
+        copies.push_back(copy);
+      }
+    }
+    // A way back to the enter marker leads nowhere: no code of the host is run.
+    BasicBlock* first = region_.enter.call->getParent();
+    BasicBlock* nowhere = leads_back_ ? BasicBlock::Create(context, "", function_) : nullptr;
+    if (nowhere) new UnreachableInst(context, nowhere);
+    std::vector<InvokeInst*> cut_off;
+    for (Instruction* copy : copies) {
+      if (auto* invoke = dyn_cast<InvokeInst>(copy); invoke && is_cut_off(*invoke)) cut_off.push_back(invoke);
+      if (nowhere && copy->isTerminator())
+        for (unsigned i = 0; i < copy->getNumSuccessors(); ++i)
+          if (copy->getSuccessor(i) == first) copy->setSuccessor(i, nowhere);
+      if (auto* phi = dyn_cast<PHINode>(copy))
+        for (unsigned i = phi->getNumIncomingValues(); i-- > 0;)
+          if (!map_.count(phi->getIncomingBlock(i))) phi->removeIncomingValue(i, false);
+      RemapInstruction(copy, map_, RF_NoModuleLevelChanges | RF_IgnoreMissingLocals);
+    }
+    for (InvokeInst* invoke : cut_off)
+      make_call(*invoke);
+    BranchInst::Create(cast<BasicBlock>(map_[first]), entry_);
+  }
+
+  // The block for exceptions is the host's still.
+  static void make_call(InvokeInst& invoke) {
+    CallInst* call = createCallMatchingInvoke(&invoke);
+    call->takeName(&invoke);
+    call->insertBefore(invoke.getIterator());
+    invoke.replaceAllUsesWith(call);
+    BranchInst::Create(invoke.getNormalDest(), invoke.getIterator());
+    invoke.eraseFromParent();
+  }
+
+  // What the region throws and does not catch goes on to whoever called the debug function.
+  void rethrow_what_escapes() {
+    for (const Marker& marker : find_markers(*function_)) {
+      if (marker.region != region_.enter.region) continue;
+      if (marker.what == "escape") {
+        IRBuilder<> builder(marker.call);
+        auto rethrow = function_->getParent()->getOrInsertFunction("__cxa_rethrow", builder.getVoidTy());
+        builder.CreateCall(rethrow)->setDoesNotReturn();
+      }
+      marker.call->eraseFromParent();
+    }
   }
 
   void resolve_outside_values() {
-    std::set<BasicBlock*> inside;
-    std::vector<BasicBlock*> work{entry_};
-    while (!work.empty()) {
-      BasicBlock* block = work.back();
-      work.pop_back();
-      if (!inside.insert(block).second) continue;
-      if (block->getTerminator())
-        for (BasicBlock* successor : successors(block))
-          work.push_back(successor);
-    }
     for (const AnnotatedVariable& note : find_variables(*function_))
       note.call->eraseFromParent();
     for (const AnnotatedVariable& note : find_debug_variables(*function_))
       note.call->eraseFromParent();
     std::vector<Use*> outside;
-    for (BasicBlock& block : *function_) { // in their order: so are the arguments then, in every compile
-      if (!inside.contains(&block)) continue;
-      for (Instruction& instruction : block) {
-        instruction.dropDbgRecords();
-        for (Use& use : instruction.operands()) {
-          auto* value = dyn_cast<Instruction>(use.get());
-          if (value && (!inside.contains(value->getParent()) || stand_ins_.contains(value)))
-            outside.push_back(&use);
-        }
-      }
-    }
+    for (Instruction& instruction : instructions(*function_)) // in the order of the host, in every compile
+      for (Use& use : instruction.operands())
+        if (is_of_host(*use.get())) outside.push_back(&use);
     for (Use* use : outside)
-      use->set(resolve(cast<Instruction>(use->get())));
-    for (auto& [stand_in, parameter] : stand_ins_) {
-      if (!stand_in->use_empty()) stand_in->replaceAllUsesWith(PoisonValue::get(stand_in->getType()));
-      stand_in->eraseFromParent();
-    }
+      use->set(resolve(use->get()));
   }
 
-  Value* resolve(Instruction* value) {
+  bool is_of_host(const Value& value) const {
+    if (auto* instruction = dyn_cast<Instruction>(&value)) return instruction->getFunction() != function_;
+    auto* parameter = dyn_cast<Argument>(&value);
+    return parameter && parameter->getParent() != function_;
+  }
+
+  Value* resolve(Value* value) {
     auto [entry, is_new] = resolved_.try_emplace(value, nullptr);
     if (!is_new) {
       if (!entry->second) throw std::runtime_error("a value of the host function depends on itself");
@@ -236,20 +208,20 @@ private:
     return result;
   }
 
-  Value* make(Instruction* value) {
-    Value* original = stand_ins_.contains(value) ? stand_ins_[value] : origin_[value];
-    if (auto variable = variables_.find(original); variable != variables_.end())
-      return argument(original, variable->second);
-    IRBuilder<> builder(entry_->getTerminator());
+  // What stands for a value of the host.
+  Value* make(Value* value) {
+    const HostVariables& variables = host_.variables();
+    if (auto variable = variables.find(value); variable != variables.end())
+      return argument(value, variable->second);
     if (auto* slot = dyn_cast<AllocaInst>(value)) {
-      if (shared_.contains(original))
-        return argument(original, {Variable::Kind::kActivation, "debug|" + value->getName().str(), 0,
-                                   value->getName().str(), ""});
+      if (host_.is_shared(slot))
+        return argument(value, {Variable::Kind::kActivation, "debug|" + value->getName().str(), 0,
+                                value->getName().str(), ""});
       // A variable or temporary of the region, or a slot of the exception machinery: the copy has its own.
       // Anything that the program uses too would be left without its value.
       bool machinery = any_of(std::initializer_list<StringRef>{"exn.slot", "ehselector.slot", "cleanup.dest"},
                               [&](StringRef name) { return slot->getName().starts_with(name); });
-      if (!machinery && !is_own(*original))
+      if (!machinery && !is_own(*slot))
         throw std::runtime_error(
             fmt::format("it uses '{}', which has no name in the source", describe(value)));
       if (!isa<ConstantInt>(slot->getArraySize()))
@@ -260,11 +232,11 @@ private:
       return copy;
     }
     if (auto* load = dyn_cast<LoadInst>(value)) {
-      auto* from = dyn_cast<Instruction>(load->getPointerOperand());
-      Value* source = from ? origin_[from] : nullptr;
-      auto variable = source ? variables_.find(source) : variables_.end();
-      bool is_variable = variable != variables_.end();
-      if (is_variable && variable->second.kind != Variable::Kind::kThis && !is_never_changed(*source))
+      Value* source = load->getPointerOperand();
+      auto variable = isa<Instruction>(source) ? variables.find(source) : variables.end();
+      bool is_variable = variable != variables.end() || is_captured_this(*load);
+      if (variable != variables.end() && variable->second.kind != Variable::Kind::kThis &&
+          !is_never_changed(*source))
         throw std::runtime_error(fmt::format("it needs the size of a variable-length array, which depends on "
                                              "what '{}' was before: '{}' may have changed since",
                                              variable->second.name, variable->second.name));
@@ -275,30 +247,44 @@ private:
       throw std::runtime_error(
           fmt::format("it depends on '{}', which the program computed before", describe(value)));
     }
-    Instruction* copy = value->clone();
+    Instruction* copy = cast<Instruction>(value)->clone();
     copy->setDebugLoc(DebugLoc());
     for (Use& use : copy->operands())
-      if (auto* operand = dyn_cast<Instruction>(use.get())) use.set(resolve(operand));
+      if (is_of_host(*use.get())) use.set(resolve(use.get()));
     copy->insertBefore(entry_->getTerminator()->getIterator());
     return copy;
   }
 
   // Is this stack slot of the host used by the region alone? What debug code declares is its own in any
   // case: the host uses it only to destroy it.
-  bool is_own(Value& slot) {
-    if (any_of(find_debug_variables(host_), [&](const auto& variable) { return variable.address == &slot; }))
-      return true;
-    if (inside_.empty()) inside_ = region_instructions(enter_, enter_.region);
-    return all_of(slot.users(), [&](User* user) {
-      auto* call = dyn_cast<IntrinsicInst>(user);
-      return inside_.contains(cast<Instruction>(user)) || (call && call->isLifetimeStartOrEnd());
-    });
+  bool is_own(Value& slot) const {
+    return host_.is_declared_by_regions(&slot) || all_of(slot.users(), [&](User* user) {
+             auto* call = dyn_cast<IntrinsicInst>(user);
+             return is_in_copy(user) || region_.instructions.contains(cast<Instruction>(user)) ||
+                    (call && call->isLifetimeStartOrEnd());
+           });
+  }
+
+  // Until it is resolved, the copy uses what the region uses in the host.
+  bool is_in_copy(const User* user) const { return cast<Instruction>(user)->getFunction() == function_; }
+
+  // Is it the load by which a lambda gets the `this` that it captured, at its start? That member of a closure
+  // is never written to again, and the front end keeps no other one for later.
+  bool is_captured_this(LoadInst& load) const {
+    auto* member = dyn_cast<GetElementPtrInst>(load.getPointerOperand());
+    auto* closure = dyn_cast<LoadInst>(member ? member->getPointerOperand() : load.getPointerOperand());
+    if (!closure || !load.getType()->isPointerTy() || load.getParent() != &host_.function().getEntryBlock() ||
+        (member && !member->hasAllConstantIndices()))
+      return false;
+    auto variable = host_.variables().find(closure->getPointerOperand());
+    return variable != host_.variables().end() && variable->second.kind == Variable::Kind::kThis;
   }
 
   // Does this variable of the host have one value all the time?
-  static bool is_never_changed(const Value& slot) {
+  bool is_never_changed(const Value& slot) const {
     unsigned stores = 0;
     return isa<AllocaInst>(slot) && all_of(slot.users(), [&](const User* user) {
+             if (is_in_copy(user)) return true;
              auto* store = dyn_cast<StoreInst>(user);
              if (store && store->getPointerOperand() == &slot && store->getValueOperand() != &slot)
                return ++stores == 1;
@@ -308,12 +294,13 @@ private:
            });
   }
 
-  static std::string describe(Instruction* value) {
-    return value->hasName() ? value->getName().str() : value->getOpcodeName();
+  static std::string describe(Value* value) {
+    auto* instruction = dyn_cast<Instruction>(value);
+    return value->hasName() || !instruction ? value->getName().str() : instruction->getOpcodeName();
   }
 
   Value* argument(Value* address, const HostVariable& host_variable) {
-    const DataLayout& layout = host_.getDataLayout();
+    const DataLayout& layout = function_->getDataLayout();
     Variable variable;
     variable.kind = host_variable.kind;
     variable.key = host_variable.key;
@@ -342,18 +329,20 @@ private:
 
   // Which arguments are followed to other memory; what else the region may read.
   void note_dereferences() {
-    std::set<Function*> code;
+    const DataLayout& layout = function_->getDataLayout();
+    ConstantUses code;
     note_reads(*function_, code);
     for (size_t i = 0; i < argument_values_.size(); ++i)
-      static_cast<Follow&>(result_.variables[i]) = follow_reads(*argument_values_[i], code);
+      static_cast<Follow&>(result_.variables[i]) = follow_reads(*argument_values_[i], layout, code);
     for (GlobalVariable* global : globals_)
-      result_.globals_read[global->getName().str()] = follow_reads(*global, code);
+      result_.globals_read[global->getName().str()] = follow_reads(*global, layout, code);
   }
 
   // Memory that code reads by name, and calls into the program, from where anything may be read. What is
   // handed to a call as a pointer counts as dereferenced already.
-  void note_reads(Function& code, std::set<Function*>& seen) {
-    if (!seen.insert(&code).second) return;
+  void note_reads(Function& code, ConstantUses& seen) {
+    if (seen.has(code)) return;
+    seen.add(code);
     for (Instruction& instruction : instructions(code)) {
       auto* call = dyn_cast<CallBase>(&instruction);
       if (call && !isa<IntrinsicInst>(call)) {
@@ -370,86 +359,43 @@ private:
     }
   }
 
-  bool is_debug_only(GlobalVariable& variable) {
-    if (variable.getName().starts_with("__rdb_")) return true;
-    GlobalVariable* list = host_.getParent()->getNamedGlobal("llvm.global.annotations");
-    if (!list) return false;
-    for (const Use& element : cast<Constant>(list->getInitializer())->operands())
-      if (auto* entry = dyn_cast<ConstantStruct>(element.get()); entry && entry->getOperand(0) == &variable)
-        return true;
-    return false;
+  bool is_debug_only(const GlobalVariable& variable) const {
+    return variable.getName().starts_with("__rdb_") || annotated_.contains(&variable);
   }
 
-  Function& host_;
-  const Marker& enter_;
-  const HostVariables& variables_;
-  const std::set<Value*>& shared_;
+  const Host& host_;
+  const RegionInHost& region_;
+  const std::set<const Value*>& annotated_;
   DebugFunction& result_;
   Function* function_ = nullptr;
   Argument* args_ = nullptr;
   BasicBlock* entry_ = nullptr;
-  ValueToValueMapTy map_;
-  std::map<Value*, Value*> origin_; // of a copied instruction
-  std::map<Instruction*, Argument*> stand_ins_;
-  std::map<Instruction*, Value*> resolved_;
+  ValueToValueMapTy map_;   // from the host's code to the copy
+  bool leads_back_ = false; // to the enter marker
+  std::map<Value*, Value*> resolved_;
   std::vector<Value*> argument_values_;
   std::set<GlobalVariable*> globals_; // of the program, that the region names
-  std::set<Instruction*> inside_;     // of the host: the region's own instructions
 };
-
-// Allocas of the host that hold debug variables used by more than one region. The host's code that destroys
-// them at the end of their scope is not in any region, and never runs.
-std::set<Value*> shared_variables(Function& host, const std::vector<Marker>& markers,
-                                  const HostVariables& variables) {
-  std::map<AllocaInst*, std::set<unsigned>> users;
-  std::map<AllocaInst*, bool> used_outside;
-  std::set<Instruction*> all_inside;
-  for (const Marker& marker : markers) {
-    if (marker.what != "enter") continue;
-    for (Instruction* instruction : region_instructions(marker, marker.region)) {
-      all_inside.insert(instruction);
-      for (Value* operand : instruction->operands())
-        if (auto* slot = dyn_cast<AllocaInst>(operand); slot && !variables.contains(slot))
-          users[slot].insert(marker.region);
-    }
-  }
-  std::set<Value*> declared; // by debug code
-  for (const AnnotatedVariable& variable : find_debug_variables(host))
-    declared.insert(variable.address);
-  std::set<Value*> result;
-  for (auto& [slot, regions] : users) {
-    bool only_regions = declared.contains(slot) || all_of(slot->users(), [&](User* user) {
-                          return all_inside.contains(cast<Instruction>(user));
-                        });
-    if (regions.size() > 1 && only_regions && !slot->getName().starts_with("exn.slot") &&
-        !slot->getName().starts_with("ehselector.slot") && !slot->getName().starts_with("cleanup.dest"))
-      result.insert(slot);
-  }
-  return result;
-}
 
 } // namespace
 
 void outline_regions(Module& module, Extraction& extraction) {
   std::map<unsigned, unsigned> variants;
+  std::set<const Value*> annotated = annotated_globals(module);
   std::vector<Function*> hosts;
   for (Function& function : module)
     if (!function.isDeclaration()) hosts.push_back(&function);
   for (Function* host : hosts) {
-    std::vector<Marker> markers = find_markers(*host);
-    if (markers.empty()) continue;
-    HostVariables variables = host_variables(*host, markers);
-    std::set<Value*> shared = shared_variables(*host, markers, variables);
-    for (const Marker& marker : markers) {
-      if (marker.what != "enter") continue;
+    Host facts(*host);
+    for (const RegionInHost& region : facts.regions()) {
       DebugFunction result;
-      result.region = marker.region;
-      unsigned variant = variants[marker.region]++;
-      result.symbol = fmt::format("__rdb_fn_{}_{}", extraction.unit, marker.region);
+      result.region = region.enter.region;
+      unsigned variant = variants[result.region]++;
+      result.symbol = fmt::format("__rdb_fn_{}_{}", extraction.unit, result.region);
       if (variant > 0) result.symbol += fmt::format("_{}", variant);
       result.host = host->getName().str();
       result.host_name = demangle(result.host);
-      Outliner(*host, marker, variables, shared, result).run();
+      Outliner(facts, region, annotated, result).run();
       extraction.functions.push_back(std::move(result));
     }
   }

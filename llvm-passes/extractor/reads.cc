@@ -7,6 +7,7 @@
 #include "llvm-passes/extractor/library_names.h"
 
 #include "llvm/IR/DataLayout.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -37,8 +38,7 @@ bool is_simple_slot(const Value& address) {
 
 class Reader {
 public:
-  Reader(const DataLayout& layout, const std::set<Function*>& code)
-      : layout_(layout), code_(code.begin(), code.end()) {}
+  Reader(const DataLayout& layout, const ConstantUses& code) : layout_(layout), code_(code) {}
 
   Follow run(Value& address) {
     push(&address, 0, 0);
@@ -50,15 +50,7 @@ public:
         read_everything(0);
         break;
       }
-      for (Use& use : step.value->uses())
-        if (auto* instruction = dyn_cast<Instruction>(use.getUser())) {
-          if (code_.contains(instruction->getFunction())) follow(step, use, *instruction);
-        } else if (auto* constant = dyn_cast<ConstantExpr>(use.getUser())) {
-          if (auto* pointer = dyn_cast<GEPOperator>(constant))
-            push(constant, step.level, further(step, *pointer));
-          else
-            read_everything(step.level);
-        }
+      for_each_use(*step.value, [&](Use& use) { follow(step, use); });
     }
     result_.dereferenced = depth_ > 0;
     result_.deeply = depth_ > 1;
@@ -77,6 +69,28 @@ private:
 
   void push(Value* value, unsigned level, std::optional<int64_t> offset) {
     work_.push_back({value, std::min(level, kDeepest), offset});
+  }
+
+  template <class Work>
+  void for_each_use(Value& value, const Work& work) {
+    if (!isa<Constant>(value)) {
+      for (Use& use : value.uses())
+        work(use);
+      return;
+    }
+    for (Use* use : code_.of(value))
+      work(*use);
+    for (Use* use : std::vector<Use*>(further_code_.of(value))) // more may come
+      work(*use);
+  }
+
+  void follow(const Step& step, Use& use) {
+    if (auto* instruction = dyn_cast<Instruction>(use.getUser())) return follow(step, use, *instruction);
+    auto* constant = cast<ConstantExpr>(use.getUser());
+    if (auto* pointer = dyn_cast<GEPOperator>(constant))
+      push(constant, step.level, further(step, *pointer));
+    else
+      read_everything(step.level);
   }
 
   Reads& reads(unsigned level) {
@@ -133,9 +147,9 @@ private:
     } else if (auto* call = dyn_cast<CallBase>(&user)) {
       follow_call(step, use, *call);
     } else if (isa<ReturnInst>(user)) {
-      for (User* caller : user.getFunction()->users())
-        if (auto* call_to = dyn_cast<CallBase>(caller); call_to && code_.contains(call_to->getFunction()))
-          push(call_to, step.level, step.offset);
+      for_each_use(*user.getFunction(), [&](Use& other) {
+        if (auto* call_to = dyn_cast<CallBase>(other.getUser())) push(call_to, step.level, step.offset);
+      });
     } else if (is_address && !isa<CmpInst, BranchInst, SwitchInst>(user)) {
       read_everything(step.level);
     }
@@ -174,7 +188,7 @@ private:
     Function* callee = call.getCalledFunction();
     if (!callee) return read_everything(step.level);
     if (!callee->isDeclaration() && operand < callee->arg_size() && !call.isByValArgument(operand)) {
-      code_.insert(callee);
+      if (!code_.has(*callee)) further_code_.add(*callee);
       push(callee->getArg(operand), step.level, step.offset);
       return;
     }
@@ -194,7 +208,8 @@ private:
   }
 
   const DataLayout& layout_;
-  std::set<const Function*> code_;
+  const ConstantUses& code_;
+  ConstantUses further_code_; // that pointers are handed to
   std::vector<Step> work_;
   std::set<Step> seen_;
   Follow result_;
@@ -203,8 +218,30 @@ private:
 
 } // namespace
 
-Follow follow_reads(Value& address, const std::set<Function*>& code) {
-  return Reader((*code.begin())->getDataLayout(), code).run(address);
+void ConstantUses::add(Function& function) {
+  if (!code_.insert(&function).second) return;
+  for (Instruction& instruction : instructions(function))
+    for (Use& operand : instruction.operands())
+      add(operand);
+}
+
+void ConstantUses::add(Use& use) {
+  auto* constant = dyn_cast<Constant>(use.get());
+  if (!constant || isa<ConstantData>(constant)) return;
+  uses_[constant].push_back(&use);
+  if (!isa<ConstantExpr>(constant) || !expressions_.insert(constant).second) return;
+  for (Use& operand : constant->operands())
+    add(operand);
+}
+
+const std::vector<Use*>& ConstantUses::of(const Value& constant) const {
+  static const std::vector<Use*> none;
+  auto found = uses_.find(&constant);
+  return found == uses_.end() ? none : found->second;
+}
+
+Follow follow_reads(Value& address, const DataLayout& layout, const ConstantUses& code) {
+  return Reader(layout, code).run(address);
 }
 
 } // namespace rdb::extractor

@@ -6,6 +6,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace rdb::extractor {
@@ -141,7 +142,10 @@ void RegionFiles::make_view(RegionFile& file) const {
   auto mark = [&](const source::Region& region) {
     return region.between_cases ? "" : unless_constant + note(region, "mark");
   };
-  file.module = source::module_text(file.text, file.scan, begin, end);
+  auto insertions = insertions_.find(file.id);
+  file.module =
+      source::module_text(file.text, file.scan, begin, end,
+                          insertions != insertions_.end() ? insertions->second : source::Insertions());
   file.marked = source::label_text(file.text, file.scan, mark);
 }
 
@@ -158,10 +162,10 @@ const RegionFile* RegionFiles::find(llvm::sys::fs::UniqueID id) const {
 }
 
 unsigned RegionFiles::region_at(const RegionFile& file, unsigned edited_line) {
-  for (const source::Region& region : file.scan.regions)
-    if (edited_line >= region.begin_line && edited_line <= region.end_line)
-      return file.first_region + region.number - 1;
-  return 0;
+  const auto& regions = file.scan.regions; // in the order of their lines
+  auto next = std::ranges::upper_bound(regions, edited_line, {}, &source::Region::begin_line);
+  if (next == regions.begin() || edited_line > std::prev(next)->end_line) return 0;
+  return file.first_region + std::prev(next)->number - 1;
 }
 
 llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> RegionFiles::file_system(ViewKind kind) {

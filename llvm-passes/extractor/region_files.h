@@ -54,6 +54,10 @@ public:
   void edit(const std::string& path, std::string text);
   // Regions whose braces are left out, so that later regions see their variables.
   void set_open_regions(std::set<unsigned> regions) { open_ = std::move(regions); }
+  // Text for the view of the debug code, by file.
+  void set_insertions(std::map<unsigned, source::Insertions> insertions) {
+    insertions_ = std::move(insertions);
+  }
   void set_dialect(Dialect dialect) { dialect_ = dialect; }
   const Dialect& dialect() const { return dialect_; }
   bool is_open(unsigned region) const { return open_.contains(region); }
@@ -80,6 +84,7 @@ private:
   bool views_made_ = false;
   Dialect dialect_;
   std::set<unsigned> open_;
+  std::map<unsigned, source::Insertions> insertions_;
   std::deque<RegionFile> files_;
   std::map<llvm::sys::fs::UniqueID, std::string> edits_;
   std::map<llvm::sys::fs::UniqueID, RegionFile*> known_; // null: has no regions

@@ -24,8 +24,9 @@ enum class Instances { kNone, kThis };
 class RuleVisitor : public clang::DynamicRecursiveASTVisitor {
 public:
   RuleVisitor(const Places& places, clang::DiagnosticsEngine& diagnostics, Instances instances,
-              std::set<clang::SourceLocation>& captures)
-      : places_(places), diagnostics_(diagnostics), instances_(instances), captures_(captures) {}
+              Captures& captures, std::set<clang::SourceLocation>& refused)
+      : places_(places), diagnostics_(diagnostics), instances_(instances), captures_(captures),
+        refused_(refused) {}
 
   bool TraverseStmt(clang::Stmt* statement) override {
     if (!statement) return true;
@@ -187,37 +188,52 @@ private:
                   .str());
   }
 
-  // Captures that only a region needs would give the program's closure a member it does not have.
+  // Captures that only a region needs would give the program's closure a member it does not have. Of the rest
+  // the members must be where the program has them, see captures.h.
   void check_captures(clang::LambdaExpr* lambda) {
-    if (region_of(lambda->getBeginLoc()) != 0) return;
-    for (const auto& capture : lambda->captures()) {
-      if (!capture.isImplicit()) continue;
-      unsigned region = region_of(capture.getLocation());
-      if (region == 0 || !captures_.insert(capture.getLocation()).second) continue;
-      // Found in a region first; clang keeps the first use, and a later one by the program would be no help
-      // in knowing the closure's layout.
-      error(capture.getLocation(),
-            capture.capturesVariable()
-                ? ("the program's lambda does not capture '" + capture.getCapturedVar()->getName() +
-                   "' here; capture it explicitly or use it before the region")
-                      .str()
-                : std::string("the program's lambda does not capture 'this' before the region"));
+    if (region_of(lambda->getBeginLoc()) != 0 || lambda->getLambdaClass()->isDependentContext()) return;
+    std::optional<LambdaPlace> place = place_of(*lambda, places_);
+    bool is_refused = false;
+    for (const auto& capture : lambda->implicit_captures()) {
+      if (region_of(capture.getLocation()) == 0) continue;
+      is_refused = true;
+      if (place) captures_.want(*place);
+      refuse_capture(capture, place);
     }
+    const Captures::Names* program = place ? captures_.find(*place) : nullptr;
+    if (program && !is_refused && default_captures(*lambda) != *program &&
+        refused_.insert(lambda->getBeginLoc()).second)
+      error(lambda->getBeginLoc(), "the program's lambda captures other variables than the same lambda with "
+                                   "its debug regions; capture them explicitly");
+  }
+
+  void refuse_capture(const clang::LambdaCapture& capture, const std::optional<LambdaPlace>& place) {
+    if (!refused_.insert(capture.getLocation()).second) return;
+    std::string name =
+        capture.capturesVariable() ? capture.getCapturedVar()->getNameAsString() : std::string("this");
+    bool is_later = place && captures_.has(*place, name);
+    error(capture.getLocation(),
+          is_later ? "the program's lambda does not capture '" + name +
+                         "' before the region, and its instances do not capture the same, or not by name; " +
+                         "capture it explicitly or use it before the region"
+                   : "the program's lambda does not capture '" + name + "'; capture it explicitly");
   }
 
   const Places& places_;
   clang::DiagnosticsEngine& diagnostics_;
   Instances instances_;
-  std::set<clang::SourceLocation>& captures_; // that have been refused
+  Captures& captures_;
+  std::set<clang::SourceLocation>& refused_;
   std::vector<clang::Stmt*> around_;
 };
 
 } // namespace
 
 void check_region_rules(clang::FunctionDecl& function, const Places& places,
-                        clang::DiagnosticsEngine& diagnostics, std::set<clang::SourceLocation>& captures) {
+                        clang::DiagnosticsEngine& diagnostics, Captures& captures,
+                        std::set<clang::SourceLocation>& refused) {
   Instances instances = function.isTemplateInstantiation() ? Instances::kThis : Instances::kNone;
-  RuleVisitor(places, diagnostics, instances, captures).TraverseStmt(function.getBody());
+  RuleVisitor(places, diagnostics, instances, captures, refused).TraverseStmt(function.getBody());
 }
 
 } // namespace rdb::extractor

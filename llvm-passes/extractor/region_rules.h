@@ -3,6 +3,7 @@
 // where a single statement is expected, write to a program variable. Each breach is an error at its place.
 #pragma once
 
+#include "llvm-passes/extractor/captures.h"
 #include "llvm-passes/extractor/region_files.h"
 
 #include "clang/Basic/SourceLocation.h"
@@ -41,8 +42,10 @@ private:
   ViewKind kind_;
 };
 
-// `captures`: those that were refused already, in another instance of the same template.
+// `captures`: of the program's lambdas, as far as that is known. `refused`: captures that were refused
+// already, in another instance of the same template.
 void check_region_rules(clang::FunctionDecl& function, const Places& places,
-                        clang::DiagnosticsEngine& diagnostics, std::set<clang::SourceLocation>& captures);
+                        clang::DiagnosticsEngine& diagnostics, Captures& captures,
+                        std::set<clang::SourceLocation>& refused);
 
 } // namespace rdb::extractor

@@ -181,9 +181,10 @@ public:
     token_ = lexer_.next();
     while (token_.kind != Token::Kind::kEnd)
       declaration();
-    for (DebugDeclaration& one : found_)
-      for (const Lexer::Directive& directive : lexer_.directives())
-        one.conditional |= directive.line > one.begin_line && directive.line < one.end_line;
+    for (DebugDeclaration& one : found_) {
+      auto next = std::ranges::upper_bound(lexer_.directives(), one.begin_line, {}, &Lexer::Directive::line);
+      one.conditional = next != lexer_.directives().end() && next->line < one.end_line;
+    }
     for (const Lexer::Directive& directive : lexer_.directives())
       if (defines_attribute(directive.text))
         found_.push_back({directive.line, directive.column, directive.line, true, false, true});

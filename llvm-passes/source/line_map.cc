@@ -14,35 +14,44 @@ LineMap::LineMap(std::vector<LineRange> removed) {
     else
       removed_.push_back(range);
   }
+  unsigned gone = 0;
+  for (const LineRange& range : removed_)
+    gone_.push_back(gone += range.last - range.first + 1);
+}
+
+unsigned LineMap::gone_before(size_t range) const {
+  return range == 0 ? 0 : gone_[range - 1];
 }
 
 unsigned LineMap::to_edited(unsigned stripped) const {
-  unsigned line = stripped;
-  for (const LineRange& range : removed_) {
-    if (range.first > line) break;
-    line += range.last - range.first + 1;
+  // The line that would precede a range in the stripped file grows from range to range.
+  size_t begin = 0, end = removed_.size();
+  while (begin < end) {
+    size_t middle = begin + (end - begin) / 2;
+    if (removed_[middle].first - gone_before(middle) > stripped)
+      end = middle;
+    else
+      begin = middle + 1;
   }
-  return line;
+  return stripped + gone_before(begin);
+}
+
+size_t LineMap::ranges_begun_at(unsigned edited) const {
+  auto next = std::ranges::upper_bound(removed_, edited, {}, &LineRange::first);
+  return static_cast<size_t>(next - removed_.begin());
 }
 
 std::optional<unsigned> LineMap::to_stripped(unsigned edited) const {
-  unsigned gone = 0;
-  for (const LineRange& range : removed_) {
-    if (range.first > edited) break;
-    if (range.last >= edited) return std::nullopt;
-    gone += range.last - range.first + 1;
-  }
-  return edited - gone;
+  size_t ranges = ranges_begun_at(edited);
+  if (ranges > 0 && removed_[ranges - 1].last >= edited) return std::nullopt;
+  return edited - gone_before(ranges);
 }
 
 unsigned LineMap::next_stripped(unsigned edited) const {
-  unsigned gone = 0;
-  for (const LineRange& range : removed_) {
-    if (range.first > edited) break;
-    if (range.last >= edited) return range.first - gone;
-    gone += range.last - range.first + 1;
-  }
-  return edited - gone;
+  size_t ranges = ranges_begun_at(edited);
+  if (ranges > 0 && removed_[ranges - 1].last >= edited)
+    return removed_[ranges - 1].first - gone_before(ranges - 1);
+  return edited - gone_before(ranges);
 }
 
 } // namespace rdb::source

@@ -3,6 +3,7 @@
 // removed ranges: that is small, easy to write down, and answers both questions.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -32,7 +33,13 @@ public:
   const std::vector<LineRange>& removed() const { return removed_; }
 
 private:
+  // How many ranges begin at this line or before it.
+  size_t ranges_begun_at(unsigned edited) const;
+  // How many lines the first so many ranges have.
+  unsigned gone_before(size_t range) const;
+
   std::vector<LineRange> removed_; // sorted, disjoint, not touching
+  std::vector<unsigned> gone_;     // lines of each range and all those before it
 };
 
 } // namespace rdb::source

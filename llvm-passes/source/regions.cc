@@ -124,11 +124,11 @@ private:
 
   // A declaration that is debug code by itself is a region without markers.
   bool take_declaration() {
-    while (!declarations_.empty() && declarations_.front().begin_line < number_)
-      declarations_.erase(declarations_.begin()); // it stands in a region
-    if (declarations_.empty() || declarations_.front().begin_line != number_) return false;
-    DebugDeclaration declaration = declarations_.front();
-    declarations_.erase(declarations_.begin());
+    while (next_declaration_ < declarations_.size() && declarations_[next_declaration_].begin_line < number_)
+      ++next_declaration_; // it stands in a region
+    if (next_declaration_ == declarations_.size() || declarations_[next_declaration_].begin_line != number_)
+      return false;
+    const DebugDeclaration& declaration = declarations_[next_declaration_++];
     std::string fault;
     if (declaration.in_macro)
       fault = "annotate(\"rdb\") inside a macro definition; write it where the macro is used";
@@ -249,20 +249,25 @@ private:
     note_region();
   }
 
-  // The next line of M0 in that direction with code on it, without spaces and comments around that.
-  std::string_view code_beside(unsigned of, int step) const {
-    for (int at = static_cast<int>(of) + step; at >= 1 && at <= static_cast<int>(lines_.size()); at += step) {
-      auto number = static_cast<unsigned>(at);
+  // The lines of M0 with code on them.
+  std::vector<unsigned> find_code_lines() const {
+    std::vector<unsigned> found;
+    for (unsigned number = 1; number <= lines_.size(); ++number) {
       const Line& line = lines_[number - 1];
-      if (scan_.lines.is_removed(number) || (!line.other_code && !line.in_directive)) continue;
-      if (line.in_directive || line.begins_inside || line.ends_inside) return {};
-      std::string_view code = text_.substr(line.begin, line.end - line.begin);
-      code = code.substr(0, std::min(code.find("//"), code.find("/*")));
-      size_t first = code.find_first_not_of(" \t\r");
-      size_t last = code.find_last_not_of(" \t\r");
-      return first == std::string_view::npos ? code : code.substr(first, last - first + 1);
+      if ((line.other_code || line.in_directive) && !scan_.lines.is_removed(number)) found.push_back(number);
     }
-    return {};
+    return found;
+  }
+
+  // What stands on a line, without spaces and comments around it.
+  std::string_view code_on(unsigned number) const {
+    const Line& line = lines_[number - 1];
+    if (line.in_directive || line.begins_inside || line.ends_inside) return {};
+    std::string_view code = text_.substr(line.begin, line.end - line.begin);
+    code = code.substr(0, std::min(code.find("//"), code.find("/*")));
+    size_t first = code.find_first_not_of(" \t\r");
+    size_t last = code.find_last_not_of(" \t\r");
+    return first == std::string_view::npos ? code : code.substr(first, last - first + 1);
   }
 
   static bool ends_label(std::string_view code) {
@@ -277,25 +282,31 @@ private:
 
   void finish() {
     scan_.lines = LineMap(std::move(removed_));
-    // Inner pairs were closed first.
+    std::ranges::sort(scan_.guards, {}, &Guard::if_line);
+    std::vector<unsigned> code_lines = find_code_lines();
+    auto guard = scan_.guards.begin();
+    std::vector<Guard> around; // the current region, innermost last
     for (Region& region : scan_.regions) {
       region.stripped_line = scan_.lines.next_stripped(region.end_line + 1);
-      region.between_cases =
-          ends_label(code_beside(region.begin_line, -1)) && begins_case(code_beside(region.end_line, 1));
-      for (const Guard& guard : scan_.guards) {
-        if (guard.if_line < region.begin_line && region.end_line < guard.endif_line) {
-          region.guard = guard;
-          break;
-        }
+      auto next = std::ranges::upper_bound(code_lines, region.begin_line);
+      region.between_cases = next != code_lines.begin() && next != code_lines.end() &&
+                             ends_label(code_on(*std::prev(next))) && begins_case(code_on(*next));
+      for (; guard != scan_.guards.end() && guard->if_line < region.begin_line; ++guard) {
+        while (!around.empty() && around.back().endif_line < guard->if_line)
+          around.pop_back();
+        around.push_back(*guard);
       }
+      while (!around.empty() && around.back().endif_line < region.end_line)
+        around.pop_back();
+      if (!around.empty()) region.guard = around.back();
     }
-    std::ranges::sort(scan_.guards, {}, &Guard::if_line);
     std::ranges::sort(scan_.diagnostics, {}, &Diagnostic::line);
   }
 
   std::string_view text_;
   std::vector<Line> lines_;
   std::vector<DebugDeclaration> declarations_;
+  size_t next_declaration_ = 0;
   const IsOwnHeader& is_own_header_;
   unsigned number_ = 0;
   std::optional<Region> open_;

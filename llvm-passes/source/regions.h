@@ -8,9 +8,11 @@
 #include "llvm-passes/source/line_map.h"
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rdb::source {
@@ -80,9 +82,13 @@ struct View {
 // M1: regions stay, with edited line numbers inside (`#line`), M0's line numbers outside; the lines of guards
 // that are taken as true are emptied. `begin` and `end` give the text that replaces the marker lines of a
 // region (no newlines in it); an empty function keeps the marker itself.
+// `insertions` puts text between two characters of the program: as a line of its own, with the rest of the
+// divided line in its columns on the next one.
 using MarkerText = std::function<std::string(const Region&)>;
+using Insertions =
+    std::map<std::pair<unsigned, unsigned>, std::string>; // by edited line and column (1-based)
 View module_text(std::string_view text, const Scan& scan, const MarkerText& begin = {},
-                 const MarkerText& end = {});
+                 const MarkerText& end = {}, const Insertions& insertions = {});
 
 // The descriptor compile's view: M0 with label(region) on a line of its own before the line that follows each
 // body region, then `#line`: lines and columns of the program's own text stay M0's. A region whose label text

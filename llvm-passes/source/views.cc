@@ -5,6 +5,7 @@
 #include "llvm-passes/source/regions.h"
 
 #include <algorithm>
+#include <set>
 
 namespace rdb::source {
 
@@ -88,14 +89,13 @@ std::string stripped_text(std::string_view text, const Scan& scan) {
   return result;
 }
 
-View module_text(std::string_view text, const Scan& scan, const MarkerText& begin, const MarkerText& end) {
+View module_text(std::string_view text, const Scan& scan, const MarkerText& begin, const MarkerText& end,
+                 const Insertions& insertions) {
   std::vector<std::string_view> lines = split(text);
   PresumedLines presumed(lex_lines(text), scan.lines);
-  auto is_open_guard_line = [&](unsigned line) {
-    return std::ranges::any_of(scan.guards, [&](const Guard& guard) {
-      return !guard.constant_false && (guard.if_line == line || guard.endif_line == line);
-    });
-  };
+  std::set<unsigned> open_guard_lines;
+  for (const Guard& guard : scan.guards)
+    if (!guard.constant_false) open_guard_lines.insert({guard.if_line, guard.endif_line});
   Builder view;
   auto range = scan.lines.removed().begin();
   auto region = scan.regions.begin();
@@ -110,10 +110,20 @@ View module_text(std::string_view text, const Scan& scan, const MarkerText& begi
     } else if (region != scan.regions.end() && number == region->end_line) {
       view.add(marker_line(lines[number - 1], end, *region), number);
       ++region;
-    } else if (in_range && is_open_guard_line(number)) {
+    } else if (in_range && open_guard_lines.contains(number)) {
       view.add("\n", number);
     } else {
-      view.add(lines[number - 1], number);
+      std::string line(lines[number - 1]);
+      for (auto next = insertions.lower_bound({number, 0});
+           next != insertions.end() && next->first.first == number; ++next) {
+        size_t column = next->first.second - 1;
+        if (column > line.size()) break;
+        view.add(line.substr(0, column) + "\n", number);
+        view.add_made_up(next->second, number);
+        view.add_line_directive(presumed(scan.lines.next_stripped(number)));
+        std::fill_n(line.begin(), column, ' ');
+      }
+      view.add(line, number);
     }
     if (in_range && number == range->last) {
       view.add_line_directive(presumed(scan.lines.next_stripped(number + 1)));

@@ -92,12 +92,6 @@ class Refusals(CompilerTest):
         self.refused("int f(int n) {\nint hidden = n;\nauto l = [&](int k) {\nrdb_begin\nprintf(\"%d\", hidden);\nrdb_end\n"
                      "return k;\n};\nreturn l(n) + hidden;\n}\n", 8, "does not capture 'hidden'", name="bad.cc")
 
-    def test_capture_in_a_template_that_the_program_makes_later(self):
-        """What the instances capture, and in which order, is not known of the template."""
-        self.refused("template <int N> int f(int a, int b, int c) {\nauto l = [&](int k) {\na += k;\nrdb_begin\nprintf(\"%d\", c);\nrdb_end\n"
-                     "return b + c * N;\n};\nreturn l(1);\n}\nint h(int n) {\nreturn f<1>(n, 2, 3) + f<2>(n, 2, 3);\n}\n",
-                     8, "does not capture 'c'", name="bad.cc")
-
     def test_a_size_that_is_not_kept(self):
         self.refused("int f(int n) {\nint grid[n][n];\nn += g;\nrdb_begin\nprintf(\"%zu\", sizeof grid);\nrdb_end\nreturn n;\n}\n",
                      7, "depends on what 'n' was before")
