@@ -10,6 +10,7 @@
 #include "llvm/IR/DebugInfoMetadata.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rdb::codegen {
 
@@ -31,7 +32,7 @@ bool has_effect(const MachineInstr& instruction) {
 } // namespace
 
 void BlockLines::Gap::prepare() {
-  std::ranges::stable_sort(entries, {}, &Entry::line);
+  std::ranges::sort(entries, {}, [](const Entry& entry) { return std::pair(entry.line, entry.position); });
   first_behind.resize(entries.size());
   for (size_t i = entries.size(); i-- > 0;) {
     first_behind[i] = i;

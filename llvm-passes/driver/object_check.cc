@@ -115,7 +115,8 @@ ObjectCheck::ObjectCheck(const ObjectFile& program, const ObjectFile& descriptor
     }
     same_.push_back({&symbol, candidates[index]});
   }
-  std::ranges::stable_sort(same_, {}, [](const Pair& pair) { return pair.function->place; });
+  std::ranges::sort(same_, {},
+                    [](const Pair& pair) { return std::pair(pair.function->place, pair.function); });
 }
 
 std::optional<ObjectPlace> ObjectCheck::program_place(const std::string& label) const {
