@@ -10,7 +10,8 @@
 namespace rdb::engine {
 namespace {
 
-// The CPU fills the extended state piece by piece from these.
+// The CPU fills the extended state piece by piece from these; and what uses MMX registers may have made them
+// valid.
 constexpr ZydisMnemonic kLoadsOfState[] = {ZYDIS_MNEMONIC_FXRSTOR, ZYDIS_MNEMONIC_FXRSTOR64,
                                            ZYDIS_MNEMONIC_XRSTOR,  ZYDIS_MNEMONIC_XRSTOR64,
                                            ZYDIS_MNEMONIC_FRSTOR,  ZYDIS_MNEMONIC_FLDENV};
@@ -33,8 +34,8 @@ PartialWork partial_work(const Instruction& instruction, Engine& engine) {
   bool by_element = std::any_of(operands, operands + zydis.operand_count, [](const auto& operand) {
     return operand.type == ZYDIS_OPERAND_TYPE_MEMORY && operand.mem.type == ZYDIS_MEMOP_TYPE_VSIB;
   });
-  work.changes_vectors =
-      by_element || std::ranges::find(kLoadsOfState, zydis.mnemonic) != std::end(kLoadsOfState);
+  work.changes_vectors = by_element || instruction.x87 ||
+                         std::ranges::find(kLoadsOfState, zydis.mnemonic) != std::end(kLoadsOfState);
   // Elements that are done are no longer in the mask.
   work.written = memory_accesses(instruction, engine, Elements::all);
   std::erase_if(work.written, [](const MemoryAccess& access) { return !access.write; });

@@ -31,7 +31,8 @@ int kept_flags(int flags) {
 
 int host_protection(int guest) {
   int result = guest & (PROT_READ | PROT_WRITE);
-  if (guest & PROT_EXEC) result |= PROT_READ; // the translator reads it
+  // The translator reads code; and what can be written can be read on this kind of CPU, also by the host.
+  if (guest & (PROT_EXEC | PROT_WRITE)) result |= PROT_READ;
   return result;
 }
 
@@ -429,8 +430,11 @@ AddressSpace::CodeWatch AddressSpace::watch_code_page(GuestAddr page) {
   }
   auto changes = code_changes_.find(page.value);
   if (changes != code_changes_.end() && changes->second >= kManyChanges) return CodeWatch::compare;
-  if (!watched_pages_.insert(page.value).second) return CodeWatch::noticed;
+  if (watched_pages_.contains(page.value)) return CodeWatch::noticed;
   const Mapping* mapping = find(page.value);
+  // A shared file changes by calls and by other processes, too.
+  if (mapping != nullptr && mapping->flags & MAP_SHARED && mapping->inode != 0) return CodeWatch::compare;
+  watched_pages_.insert(page.value);
   if (mapping == nullptr || !(mapping->protection & PROT_WRITE)) return CodeWatch::noticed;
   code_pages_.insert(page.value);
   plain_ = {};
@@ -449,6 +453,30 @@ bool AddressSpace::release_code_page(GuestAddr address) {
   for (const auto& tell : code_changed_)
     tell(GuestAddr(page), kPage);
   return true;
+}
+
+void AddressSpace::forget_code(uint64_t begin, uint64_t end) {
+  release_code_pages(begin, end);
+  stale(begin, end);
+}
+
+size_t AddressSpace::peek(GuestAddr from, void* to, size_t size) {
+  size_t done = 0;
+  while (done < size) {
+    GuestAddr at = from + done;
+    const Mapping* mapping = find(at.value);
+    if (mapping == nullptr) break;
+    size_t part = std::min<size_t>(size - done, mapping->end - at.value);
+    bool hidden = !(host_protection(mapping->protection) & PROT_READ);
+    auto begin = static_cast<int64_t>(page_down(at.value));
+    auto length = static_cast<int64_t>(page_up(at.value + part)) - begin;
+    if (hidden) raw_syscall(SYS_mprotect, begin, length, PROT_READ);
+    size_t n = read(at, static_cast<char*>(to) + done, part);
+    if (hidden) raw_syscall(SYS_mprotect, begin, length, host_protection(mapping->protection));
+    done += n;
+    if (n != part) break;
+  }
+  return done;
 }
 
 void AddressSpace::release_code_pages(uint64_t begin, uint64_t end) {

@@ -99,6 +99,10 @@ public:
   // For replay: a change of a mapped file, which reaches memory that the guest cannot write. The number of
   // bytes done.
   size_t change(GuestAddr to, const void* from, size_t size);
+  // Like read(), of memory that the guest may not be able to read either.
+  size_t peek(GuestAddr from, void* to, size_t size);
+  // The kernel has changed what these whole pages hold.
+  void forget_code(uint64_t begin, uint64_t end);
 
   void set_brk(uint64_t begin);
   uint64_t brk_begin() const { return brk_begin_; }

@@ -75,7 +75,7 @@ int64_t AddressSpace::madvise(uint64_t address, uint64_t length, int advice) {
   if (advice == MADV_FREE)
     for (const Mapping& piece : pieces_of(address, done))
       raw_advise(piece.begin, piece.end, MADV_DONTNEED);
-  stale(address, done);
+  forget_code(address, done);
   if (result < 0) done_ = {address, done};
   return result;
 }

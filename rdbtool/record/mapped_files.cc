@@ -178,7 +178,17 @@ std::vector<FileChange::Piece> FileChange::after(const guest::SystemCall& call, 
     if (result == 0 && call.number != SYS_ioctl) return pieces;
     range = written(call, static_cast<uint64_t>(result));
   }
-  range.end = std::min(range.end, guest::page_up(std::max(old_size_, present_size())));
+  uint64_t new_size = present_size();
+  range.end = std::min(range.end, guest::page_up(std::max(old_size_, new_size)));
+  // A file that grows loses what its mappings have written after its old end, on the page of that end.
+  if (new_size > old_size_ && range.begin > old_size_)
+    add_pieces({old_size_, std::min(guest::page_up(old_size_), range.begin)}, space, pieces);
+  add_pieces(range, space, pieces);
+  return pieces;
+}
+
+// What the mappings of the file hold of this part of it.
+void FileChange::add_pieces(Range range, guest::AddressSpace& space, std::vector<Piece>& pieces) const {
   for (const auto& [key, mapping] : space.mappings()) {
     if (mapping.inode != inode_ || mapping.device != device_) continue;
     uint64_t size = mapping.end - mapping.begin;
@@ -186,11 +196,10 @@ std::vector<FileChange::Piece> FileChange::after(const guest::SystemCall& call, 
     uint64_t to = std::min(range.end, mapping.offset + size);
     if (from >= to) continue;
     Piece piece{GuestAddr(mapping.begin + (from - mapping.offset)), std::vector<uint8_t>(to - from)};
-    // What lies behind the new end of the file cannot be read, and is zero if the file ever grows again.
-    space.read(piece.address, piece.bytes.data(), piece.bytes.size());
+    // What lies after the new end of the file cannot be read, and is zero if the file ever grows again.
+    space.peek(piece.address, piece.bytes.data(), piece.bytes.size());
     pieces.push_back(std::move(piece));
   }
-  return pieces;
 }
 
 } // namespace rdb::record

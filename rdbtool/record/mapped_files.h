@@ -40,6 +40,7 @@ public:
 private:
   Range plan(const guest::SystemCall& call) const;
   Range written(const guest::SystemCall& call, uint64_t count) const;
+  void add_pieces(Range range, guest::AddressSpace& space, std::vector<Piece>& pieces) const;
   uint64_t present_size() const;
   Range at_offset(uint64_t offset, uint64_t count) const;
 

@@ -16,6 +16,11 @@ bool is_access(uint64_t trap_number) {
   return trap_number == 12 || trap_number == 13 || trap_number == 14 || trap_number == 17;
 }
 
+// Exceptions of x87 and SSE: the instruction has set bits in the status word or in MXCSR.
+bool is_arithmetic(uint64_t trap_number) {
+  return trap_number == 16 || trap_number == 19;
+}
+
 } // namespace
 
 // What the guest may have written there. Of pages that it cannot write there is nothing to keep.
@@ -34,11 +39,16 @@ void PartialWork::keep(guest::Process& process, uint64_t begin, uint64_t end) {
 }
 
 bool PartialWork::find(guest::Process& process, const guest::PendingSignal& signal) {
-  if (!is_access(signal.trap_number)) return false;
+  bool arithmetic = is_arithmetic(signal.trap_number);
+  if (!is_access(signal.trap_number) && !arithmetic) return false;
   std::optional<engine::Instruction> instruction =
       engine::instruction_at(process.space(), process.registers().rip);
   if (!instruction) return false;
-  engine::PartialWork work = engine::partial_work(*instruction, process.engine());
+  engine::PartialWork work;
+  if (arithmetic)
+    work.changes_vectors = true;
+  else
+    work = engine::partial_work(*instruction, process.engine());
   bytes_.clear();
   writes_.clear();
   // A store within one page has not been done if that page is the one that it faulted for.

@@ -381,6 +381,8 @@ void Recorder::log_hidden_effects(guest::Process& process, const guest::SystemCa
   for (const FileChange::Piece& piece : state.file_change.after(call, result, process.space())) {
     trace::MemoryWrite write{piece.address, piece.bytes.data(), piece.bytes.size()};
     check(log_.append(process.current().id, process.now(), trace::MemoryInput{}, &write, 1));
+    uint64_t begin = piece.address.value;
+    process.space().forget_code(guest::page_down(begin), guest::page_up(begin + piece.bytes.size()));
   }
   if (state.passed_output.stream() != trace::OutputStream::kNone)
     log_output(process, state.passed_output.stream(), state.passed_output.after(result));

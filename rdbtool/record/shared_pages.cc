@@ -112,7 +112,7 @@ void SharedPages::withhold(const Area& area) {
 
 bool SharedPages::may_take(const guest::Process& process, GuestAddr address, bool write) const {
   if (find(address.value) == nullptr) return false;
-  int wanted = write ? PROT_WRITE : PROT_READ;
+  int wanted = write ? PROT_WRITE : PROT_READ | PROT_WRITE; // what can be written can be read
   const guest::Mapping* mapping = process.space().find(address.value);
   return mapping != nullptr && mapping->protection & wanted;
 }

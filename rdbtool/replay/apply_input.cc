@@ -194,6 +194,10 @@ std::vector<MappedFile> Replayer::mapped_files() const {
 
 void Replayer::write_all(std::span<const trace::MemoryWrite> writes) {
   for (const trace::MemoryWrite& write : writes) {
+    uint64_t begin = write.address.value;
+    if (!space().in_guest_range(begin, begin + write.size))
+      user_error("{}: writes to {:#x} at time {}, which is not the guest's", trace_.path(), begin,
+                 now().value);
     size_t done = space().write(write.address, write.data, write.size);
     if (done != write.size)
       differ(fmt::format("{} writable bytes at {:#x}", write.size, write.address.value),

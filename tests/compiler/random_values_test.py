@@ -34,8 +34,9 @@ class Programs(random_values.RandomValues):
         folder = os.path.join(SOURCE, "descriptors")
         self.write("reader.cc", READER)
         objects = []
-        for name in ("fields", "inspect", "read", "words", "write"):
-            objects.append(name + ".o")
+        base = os.path.join("..", "rdbtool", "base")
+        for name in ("fields", "inspect", "read", "words", "write", os.path.join(base, "visible_text")):
+            objects.append(os.path.basename(name) + ".o")
             self.run_command([CLANGXX, "-std=c++20", "-O1", "-w", "-I" + SOURCE, "-c", os.path.join(folder, name + ".cc")])
         self.run_command([CLANGXX, "-std=c++20", "-w", "-I" + SOURCE, "-c", "reader.cc"])
         self.write("small.c", '#include <rdb/rdb.h>\nint main(int n, char **v) {\n  rdb_begin\n    __builtin_printf("%d", n);\n  rdb_end\n  return 0;\n}\n')

@@ -7,7 +7,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
-PROGRAMS = ["mem_partial", "mem_grow", "mem_fork", "mem_kinds"]
+PROGRAMS = ["mem_partial", "mem_grow", "mem_fork", "mem_kinds", "mem_contents"]
 
 
 class MemoryCalls(harness.TestCase):

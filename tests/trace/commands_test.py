@@ -30,6 +30,10 @@ class TraceCase(harness.TestCase):
 
 
 class Ls(TraceCase):
+    def test_a_recording_cannot_write_to_memory_of_rdb(self):
+        """The stack of the made process lies where no recorded program's does."""
+        self.assertIn("writes to 0x7ffd00000000 at time 0, which is not the guest's", self.complaint("replay", self.make()))
+
     def test_no_traces(self):
         self.assertEqual(self.rdb("ls", status=0).out, f"no recordings in {self.path('traces')}\n")
 
