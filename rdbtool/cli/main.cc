@@ -15,7 +15,8 @@ namespace {
 
 int main(int argc, char** argv) {
   if (argc == 3 && std::strcmp(argv[1], rdb::guest::kHandoverCommand) == 0)
-    return rdb::cli::guarded([&] { return rdb::cli::continue_run(std::atoi(argv[2])); });
+    return rdb::cli::guarded(
+        [&] { return rdb::cli::continue_run(static_cast<int>(std::strtol(argv[2], nullptr, 10))); });
   rdb::guest::occupy_closed_streams();
   return rdb::cli::run_command_line(rdb::cli::commands(), {argv + 1, argv + argc});
 }
