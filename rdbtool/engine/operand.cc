@@ -2,26 +2,13 @@
 #include "rdbtool/engine/operand.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/engine/decoded.h"
 #include "rdbtool/engine/odd_operand.h"
 #include "rdbtool/engine/string_instruction.h"
 #include "rdbtool/engine/watch_filter.h"
 
-#include <Zydis/Zydis.h>
-
 namespace rdb::engine {
 namespace {
-
-struct Decoded {
-  ZydisDecodedInstruction instruction;
-  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-};
-
-bool decode_fully(const Instruction& instruction, Decoded& out) {
-  ZydisDecoder decoder;
-  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-  return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, instruction.bytes, instruction.length,
-                                             &out.instruction, out.operands));
-}
 
 uint64_t register_value(ZydisRegister reg, const Registers& regs, uint64_t next_pc) {
   if (reg == ZYDIS_REGISTER_NONE) return 0;
@@ -53,7 +40,7 @@ std::vector<MemoryAccess> accesses_with(const Instruction& instruction, const Re
                                         Elements elements) {
   std::vector<MemoryAccess> result;
   Decoded decoded;
-  if (!decode_fully(instruction, decoded)) return result;
+  if (!decode_operands(instruction, decoded)) return result;
   std::optional<StringInstruction> string = repeated_string(instruction);
   for (int i = 0; i < decoded.instruction.operand_count; ++i) {
     const ZydisDecodedOperand& operand = decoded.operands[i];
@@ -226,7 +213,7 @@ AccessPlan access_plan(const Instruction& instruction) {
   Decoded decoded;
   plan.odd = plan.reads = plan.writes = true;
   plan.written = ~0u;
-  if (!decode_fully(instruction, decoded)) return plan;
+  if (!decode_operands(instruction, decoded)) return plan;
   plan.reads = plan.writes = false;
   for (int i = 0; i < decoded.instruction.operand_count; ++i) {
     const ZydisDecodedOperand& operand = decoded.operands[i];
@@ -261,13 +248,13 @@ bool write_can_trap(const Instruction& instruction) {
 
 std::vector<MemoryAccess> accesses_done(const Instruction& instruction, Registers after) {
   Decoded decoded;
-  if (decode_fully(instruction, decoded) && is_push(decoded.instruction)) after.gpr[RSP] += 8;
+  if (decode_operands(instruction, decoded) && is_push(decoded.instruction)) after.gpr[RSP] += 8;
   return accesses_with(instruction, after, nullptr, Elements::chosen);
 }
 
 uint64_t operand_address(const Instruction& instruction, const Registers& regs) {
   Decoded decoded;
-  RDB_CHECK(decode_fully(instruction, decoded));
+  RDB_CHECK(decode_operands(instruction, decoded));
   for (int i = 0; i < decoded.instruction.operand_count; ++i)
     if (decoded.operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
       return address_of(decoded, decoded.operands[i], instruction.pc, regs);

@@ -2,6 +2,7 @@
 #include "rdbtool/engine/partial_work.h"
 
 #include "rdbtool/engine/cpu.h"
+#include "rdbtool/engine/decoded.h"
 #include "rdbtool/engine/gather.h"
 #include "rdbtool/engine/string_instruction.h"
 
@@ -24,13 +25,10 @@ PartialWork partial_work(const Instruction& instruction, Engine& engine) {
     work.repeats = true;
     return work;
   }
-  ZydisDecoder decoder;
-  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-  ZydisDecodedInstruction zydis;
-  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  if (!ZYAN_SUCCESS(
-          ZydisDecoderDecodeFull(&decoder, instruction.bytes, instruction.length, &zydis, operands)))
-    return work;
+  Decoded decoded;
+  if (!decode_operands(instruction, decoded)) return work;
+  const ZydisDecodedInstruction& zydis = decoded.instruction;
+  const ZydisDecodedOperand* operands = decoded.operands;
   bool by_element = std::any_of(operands, operands + zydis.operand_count, [](const auto& operand) {
     return operand.type == ZYDIS_OPERAND_TYPE_MEMORY && operand.mem.type == ZYDIS_MEMOP_TYPE_VSIB;
   });

@@ -5,12 +5,12 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/engine/block.h"
+#include "rdbtool/engine/decoded.h"
 #include "rdbtool/engine/odd_operand.h"
 #include "rdbtool/engine/operand.h"
 #include "rdbtool/engine/state.h"
 #include "rdbtool/engine/translator.h"
 
-#include <Zydis/Zydis.h>
 #include <algorithm>
 #include <cstddef>
 
@@ -57,13 +57,10 @@ uint32_t chunk_of(uint32_t left) {
 } // namespace
 
 StoreForm store_form(const Instruction& instruction) {
-  ZydisDecoder decoder;
-  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-  ZydisDecodedInstruction zydis;
-  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  if (!ZYAN_SUCCESS(
-          ZydisDecoderDecodeFull(&decoder, instruction.bytes, instruction.length, &zydis, operands)))
-    return {};
+  Decoded decoded;
+  if (!decode_operands(instruction, decoded)) return {};
+  const ZydisDecodedInstruction& zydis = decoded.instruction;
+  const ZydisDecodedOperand* operands = decoded.operands;
   StoreForm form;
   for (int i = 0; i < zydis.operand_count; ++i) {
     const ZydisDecodedOperand& operand = operands[i];

@@ -106,14 +106,18 @@ size_t pread_some(int fd, void* data, size_t size, uint64_t offset, const std::s
   return done;
 }
 
-OwnedFd open_part(const std::string& path) {
-  OwnedFd fd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+OwnedFd open_part(const std::string& path, int folder, const std::string& name) {
+  OwnedFd fd(openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!fd && errno == ELOOP) user_error("{}: a link, and no file of a trace", path);
   if (!fd) throw_errno(path, "cannot open");
   struct stat status;
   if (fstat(fd.get(), &status) != 0) throw_errno(path, "cannot read");
   if (!S_ISREG(status.st_mode)) user_error("{}: not a regular file", path);
   return fd;
+}
+
+OwnedFd open_part(const std::string& path) {
+  return open_part(path, AT_FDCWD, path);
 }
 
 std::string read_file(const std::string& path, size_t limit) {

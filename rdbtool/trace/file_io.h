@@ -34,6 +34,8 @@ size_t pread_some(int fd, void* data, size_t size, uint64_t offset, const std::s
 // Opens a file of a trace for reading. Whoever made the trace may have put something else in its place: a
 // link, which is not followed, or a pipe, which is not waited for, is a UserError.
 OwnedFd open_part(const std::string& path);
+// The same by its name in an open folder; `path` is for messages.
+OwnedFd open_part(const std::string& path, int folder, const std::string& name);
 
 // A whole file of a trace, refused with a UserError if it is larger than `limit`.
 std::string read_file(const std::string& path, size_t limit);

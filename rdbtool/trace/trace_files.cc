@@ -10,7 +10,6 @@
 
 #include <cerrno>
 #include <fcntl.h>
-#include <sys/stat.h>
 
 namespace rdb::trace {
 namespace {
@@ -61,16 +60,9 @@ OwnedFd open_in_trace(const std::string& trace_path, const std::string& name) {
       user_error("{}/{}: not a folder of a trace", trace_path, inner);
   }
   std::string last = slash == std::string::npos ? name : name.substr(slash + 1);
-  OwnedFd fd;
-  if (folder)
-    fd = OwnedFd(
-        openat(folder.get(), last.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (!fd && errno == ELOOP) user_error("{}: a link, and no file of a trace", path);
-  if (!fd) throw_errno(path, "cannot open");
-  struct stat status;
-  if (fstat(fd.get(), &status) != 0) throw_errno(path, "cannot read");
-  if (!S_ISREG(status.st_mode)) user_error("{}: not a regular file", path);
-  return fd;
+  if (!folder && errno == ELOOP) user_error("{}: a link, and no file of a trace", path);
+  if (!folder) throw_errno(path, "cannot open");
+  return open_part(path, folder.get(), last);
 }
 
 bool is_trace_name(const std::string& name) {
