@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lines are asked for in ascending order, so what lies before one is found by going on from the last answer.
-// Instructions have even positions; a label has the odd position behind the instruction that it follows.
+// Instructions have even positions; a label has the odd position after the instruction that it follows.
 #include "codegen-patch/code_lines.h"
 
 #include "codegen-patch/spots.h"

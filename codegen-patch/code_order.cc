@@ -290,7 +290,7 @@ void CodeOrder::put_in_order(MachineFunction& function) {
 }
 
 // Ordinals of the skeleton that are not in the same order in the machine code. What is left is in the same
-// blocks, one behind the other as before: of two that are left nothing has changed.
+// blocks, one after the other as before: of two that are left, nothing has changed.
 std::set<unsigned> CodeOrder::find_moved(const Skeleton& skeleton, const std::vector<Block>& blocks) {
   std::set<unsigned> moved;
   bool has_same_shape = skeleton.blocks.size() == blocks.size();

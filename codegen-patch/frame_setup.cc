@@ -60,7 +60,7 @@ void FrameSetup::look_at(const MachineBasicBlock& block) {
   const TargetRegisterInfo* registers = function.getSubtarget().getRegisterInfo();
   Register stack = function.getSubtarget().getTargetLowering()->getStackPointerRegisterToSaveRestore();
   bool is_done = !is_needed_ || !without_.contains(&block);
-  // Has an argument of a call been pushed that is still on the stack? What is behind a call takes it off.
+  // Has an argument of a call been pushed that is still on the stack? The code after a call takes it off.
   bool has_pushed = false;
   std::vector<const MachineInstr*> labels;
   for (const MachineInstr& instruction : block) {

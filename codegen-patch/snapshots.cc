@@ -83,7 +83,7 @@ void Snapshots::before(Function& function) {
 }
 
 void Snapshots::after(Function& function) {
-  // From the last one on: the records of each go to the instruction behind it.
+  // Starting with the last one: the records of each go to the instruction after it.
   for (Instruction* barrier : reverse(barriers_))
     barrier->eraseFromParent();
   barriers_.clear();

@@ -58,7 +58,7 @@ std::vector<LabelBesideCode> find_labels(MachineFunction& function) {
   std::vector<LabelBesideCode> labels;
   for (MachineBasicBlock& block : function) {
     MachineInstr* before = nullptr;
-    size_t waiting = labels.size(); // for the code behind them
+    size_t waiting = labels.size(); // for the code after them
     for (MachineInstr& instruction : block)
       if (is_code(instruction)) {
         for (; waiting < labels.size(); ++waiting)

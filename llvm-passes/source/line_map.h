@@ -35,7 +35,7 @@ public:
 private:
   // How many ranges begin at this line or before it.
   size_t ranges_begun_at(unsigned edited) const;
-  // How many lines the first so many ranges have.
+  // How many lines the ranges before this one have, all together.
   unsigned gone_before(size_t range) const;
 
   std::vector<LineRange> removed_; // sorted, disjoint, not touching
