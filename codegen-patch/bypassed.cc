@@ -49,6 +49,7 @@ std::set<size_t> erase_marks(Function& function, size_t last) {
 
 void Bypassed::before(Function& function) {
   records_.clear();
+  of_variable_.clear();
   std::map<BasicBlock*, unsigned> numbers;
   for (const DbgVariableRecord* record : value_records_of(function)) {
     Named named{record->getVariable(), record->getDebugLoc().getInlinedAt(), {}};
@@ -60,8 +61,9 @@ void Bypassed::before(Function& function) {
       named.operands.push_back(
           {value, number, instruction && instruction->getParent() == record->getParent()});
     }
-    if (any_of(named.operands, [](const Operand& operand) { return operand.block != 0; }))
-      records_.emplace(record, std::move(named));
+    if (none_of(named.operands, [](const Operand& operand) { return operand.block != 0; })) continue;
+    const Named& known = records_.emplace(record, std::move(named)).first->second;
+    of_variable_[{known.variable, known.inlined_at}].push_back(&known);
   }
   if (records_.empty()) return;
   DISubprogram* scope = function.getSubprogram();
@@ -90,12 +92,12 @@ bool Bypassed::is_bypassed(const Named& before, const DbgVariableRecord& now) co
 
 bool Bypassed::is_copy_for_bypass(const DbgVariableRecord& record) const {
   bool is_suspect = false;
-  for (const auto& [original, named] : records_) {
-    if (named.variable != record.getVariable() || named.inlined_at != record.getDebugLoc().getInlinedAt())
+  auto same = of_variable_.find({record.getVariable(), record.getDebugLoc().getInlinedAt()});
+  if (same == of_variable_.end()) return false;
+  for (const Named* named : same->second) {
+    if (!any_of(named->operands, [&](const Operand& operand) { return bypassed_.contains(operand.block); }))
       continue;
-    if (!any_of(named.operands, [&](const Operand& operand) { return bypassed_.contains(operand.block); }))
-      continue;
-    if (!is_bypassed(named, record)) return false; // it names the same
+    if (!is_bypassed(*named, record)) return false; // it names the same
     is_suspect = true;
   }
   return is_suspect;

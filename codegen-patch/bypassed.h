@@ -11,6 +11,7 @@
 
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace llvm {
@@ -43,6 +44,8 @@ private:
   bool is_copy_for_bypass(const llvm::DbgVariableRecord& record) const;
 
   std::map<const llvm::DbgVariableRecord*, Named> records_;
+  std::map<std::pair<const llvm::DILocalVariable*, const llvm::DILocation*>, std::vector<const Named*>>
+      of_variable_;           // those of the records
   std::set<size_t> bypassed_; // marks
   unsigned pass_ = 0;
   DroppedRecords marks_; // one in each block that is named

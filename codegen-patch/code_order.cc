@@ -20,6 +20,7 @@
 #include "llvm/IR/Module.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace rdb::codegen {
@@ -463,6 +464,10 @@ CodeOrder::Comparison CodeOrder::compare(const MachineFunction& function, const 
     for (unsigned ordinal : block.ordinals)
       if (ordinal >= kLabel && present.contains(ordinal)) all.push_back({{ordinal}, {ordinal}});
   result.moved = find_moved(skeleton, blocks);
+  // Looked at alone with a label, what has not moved is where it was, if the label is.
+  std::ranges::copy_if(all, std::back_inserter(result.changed), [&](const Candidate& one) {
+    return one.before.size() != 1 || one.before != one.after || result.moved.contains(one.before[0]);
+  });
   return result;
 }
 
@@ -478,14 +483,10 @@ CodeOrder::Found CodeOrder::look_at(const MachineInstr& label) {
   const std::set<unsigned>& moved = comparison_->moved;
   auto end = skeleton.ends.find(place);
 
-  // Looked at alone with the place, what has not moved is where it was, if the place is.
-  auto is_as_before = [&](const Candidate& one) {
-    return one.before.size() == 1 && one.before == one.after && !moved.contains(one.before[0]);
-  };
   std::vector<Candidate> all;
   bool has_moved = moved.contains(place);
-  for (const Candidate& one : comparison_->candidates)
-    if (one.before[0] != place && (has_moved || !is_as_before(one))) all.push_back(one);
+  for (const Candidate& one : has_moved ? comparison_->candidates : comparison_->changed)
+    if (one.before[0] != place) all.push_back(one);
   bool has_end = end != skeleton.ends.end() && present.contains(end->second);
   if (!has_moved && all.empty() && (!has_end || !moved.contains(end->second))) return {};
   if (has_end) all.push_back({{end->second}, {end->second}});

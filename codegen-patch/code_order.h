@@ -77,7 +77,8 @@ private:
     std::vector<Block> blocks;
     std::set<unsigned> present; // ordinals
     std::vector<Candidate> candidates;
-    std::set<unsigned> moved; // ordinals
+    std::set<unsigned> moved;       // ordinals
+    std::vector<Candidate> changed; // candidates that are not as before, whatever the label
   };
   static std::set<unsigned> find_moved(const Skeleton& skeleton, const std::vector<Block>& blocks);
   static Comparison compare(const llvm::MachineFunction& function, const Skeleton& skeleton);

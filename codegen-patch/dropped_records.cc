@@ -11,6 +11,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -134,107 +135,149 @@ DroppedRecords::Next DroppedRecords::next(const Shape& shape, Block from, const 
   return next;
 }
 
-bool DroppedRecords::comes_again(const Shape& shape, const Key& key) const {
-  Blocks places = shape.places(key);
-  auto ends = [this](Block block) { return stays(block); };
-  return shape.has_doubled(key) ||
-         any_of(places, [&](Block block) { return next(shape, block, places, ends).has_record; });
-}
-
-const std::vector<DroppedRecords::Block>& DroppedRecords::blocks_ahead(Block place) {
-  auto [known, is_new] = ahead_.try_emplace(place);
-  if (!is_new) return known->second;
-  Blocks found, seen;
-  std::vector<Block> work{place};
-  while (!work.empty()) {
-    Block at = work.back();
-    work.pop_back();
-    if (!seen.insert(at).second) continue;
-    for (Block before : ways_to_[at])
-      if (staying_[before])
-        found.insert(before);
-      else
-        work.push_back(before);
+bool DroppedRecords::came_again(Block place) {
+  if (stays(place)) {
+    walk_.run(shape_.ways, place, [this](Block block) { return !stays(block); });
+    return walk_.came_to(place);
   }
-  known->second.assign(found.begin(), found.end());
-  return known->second;
+  if (!on_circles_)
+    on_circles_ = blocks_on_circles(shape_.ways, [this](Block block) { return !stays(block); });
+  return (*on_circles_)[place];
 }
 
-std::map<DroppedRecords::Block, DroppedRecords::NewWays>
-DroppedRecords::find_new_ways(const Shape& now) const {
-  std::map<Block, NewWays> result;
+bool DroppedRecords::comes_again(const Shape& now, const Suspect& record) const {
   auto ends = [this](Block block) { return stays(block); };
-  for (Block from = Ways::kOutside; from < staying_.size(); ++from) {
-    if (!staying_[from] || !now.ways.has(from) || shape_.ways.from(from) == now.ways.from(from)) continue;
-    NewWays ways;
-    for (Block block : next(now, from, {}, ends).without)
-      if (stays(block)) ways.to.insert(block);
-    for (Block old : next(shape_, from, {}, ends).without)
-      ways.to.erase(old);
-    if (ways.to.empty()) continue;
-    // Of all ways there were one is enough: what is not on it was not passed on all of them.
-    walk_.run(shape_.ways, from, [](Block) { return true; });
-    for (Block to : ways.to)
-      if (walk_.came_to(to))
-        for (Block passed = walk_.before(to); passed != from; passed = walk_.before(passed))
-          ways.passed.insert(passed);
-      else
-        ways.passed.insert(walk_.blocks().begin(), walk_.blocks().end());
-    result.emplace(from, std::move(ways));
-  }
-  return result;
+  return now.has_doubled(record.key) || any_of(record.places_now, [&](Block block) {
+           return next(now, block, record.places_now, ends).has_record;
+         });
 }
 
-DroppedRecords::Gaps DroppedRecords::find_gaps(const Shape& now, const Key& key,
-                                               const std::map<Block, NewWays>& new_ways) {
-  const Blocks places = shape_.places(key);
-  const Blocks places_now = now.places(key);
-  Block place = *places.begin();
+DroppedRecords::NewWays DroppedRecords::find_new_ways(const Shape& now, Block from) const {
+  NewWays ways;
+  if (shape_.ways.from(from) == now.ways.from(from)) return ways;
+  auto ends = [this](Block block) { return stays(block); };
+  for (Block block : next(now, from, {}, ends).without)
+    if (stays(block)) ways.to.insert(block);
+  for (Block old : next(shape_, from, {}, ends).without)
+    ways.to.erase(old);
+  if (ways.to.empty()) return ways;
+  // Of all ways there were one is enough: what is not on it was not passed on all of them.
+  auto far = ways.to.begin();
+  walk_.run(shape_.ways, from, [&](Block) {
+    while (far != ways.to.end() && walk_.came_to(*far))
+      ++far;
+    return far != ways.to.end();
+  });
+  for (Block to : ways.to)
+    if (walk_.came_to(to))
+      for (Block passed = walk_.before(to); passed != from; passed = walk_.before(passed))
+        ways.passed.insert(passed);
+    else
+      ways.passed.insert(walk_.blocks().begin(), walk_.blocks().end());
+  return ways;
+}
+
+bool DroppedRecords::is_known(Block block) const {
+  return isa_and_nonnull<Constant>(static_cast<const Value*>(conditions_[block]));
+}
+
+bool DroppedRecords::is_suspect(const Shape& now, Suspect& record) {
+  Block place = record.place;
   bool is_there = staying_[place] && now.ways.has(place);
-  Gaps gaps;
   // With code that stays unless it is never run, it goes and is copied; but for a block that was cut in two.
   if (auto kept = kept_.find(place); kept != kept_.end()) {
     const auto* code = cast_or_null<Instruction>(static_cast<const Value*>(kept->second));
     bool is_cut = is_there && code && code->getParent() != shape_.ways.block(place);
-    if (!is_cut && (!is_there || places_now.contains(place))) return gaps;
+    if (!is_cut && (!is_there || record.places_now.contains(place))) return false;
   }
-  auto is_known = [this](Block block) {
-    return isa_and_nonnull<Constant>(static_cast<const Value*>(conditions_[block]));
-  };
   // The end of a block that goes is not among those from which it came next.
-  if (turns_ == Turns::kCount && !is_there && !places_now.empty() && !is_known(place) &&
-      comes_again(shape_, key) && !comes_again(now, key))
-    gaps.insert(nullptr);
-  // A block that had it may have been cut in two.
-  auto stays_whole = [&](Block block) { return stays(block) && block != place; };
-  auto has_gained = [&](Block from) { return from != place && places_now.contains(from); };
-  // Is there a way past it to blocks that stay, of those that `is_asked` says, where there was none?
-  auto has_way_past = [&](Block from, const std::vector<Block>& after, const auto& is_asked) {
-    std::vector<Block> past;
-    for (Block block : after)
-      if (stays_whole(block) && is_asked(block)) past.push_back(block);
-    auto was_passed = [&](Block block) { return !walk_.came_to(block); };
-    if (past.empty()) return false;
-    next(shape_, from, places, stays_whole);
-    if (none_of(past, was_passed)) return false;
-    next(shape_, from, places, [](Block) { return false; });
-    return any_of(past, was_passed);
+  if (turns_ == Turns::kCount && !is_there && !record.places_now.empty() && !is_known(place) &&
+      came_again(place) && !comes_again(now, record))
+    record.gaps.insert(nullptr);
+  return true;
+}
+
+void DroppedRecords::look_at_now(const Shape& now, Begin& from) const {
+  walk_.run(now.ways, from.block, [this](Block block) { return !stays(block); });
+  from.after.emplace(walk_.blocks().begin(), walk_.blocks().end());
+  std::ranges::sort(*from.after);
+  std::ranges::copy_if(*from.after, std::back_inserter(from.staying),
+                       [this](Block block) { return stays(block); });
+}
+
+// Most records are not on the ways from a block any more. To these all looks the same there.
+bool DroppedRecords::is_beside(const Begin& from, const Suspect& record) const {
+  auto is_behind = [&](Block block) { return std::ranges::binary_search(*from.after, block); };
+  return none_of(record.places_now, is_behind) && !(stays(record.place) && is_behind(record.place));
+}
+
+// A block that had the record may have been cut in two.
+DroppedRecords::Next DroppedRecords::next_now(const Shape& now, const Begin& from,
+                                              const Suspect& record) const {
+  Next after = next(now, from.block, record.places_now,
+                    [&](Block block) { return stays(block) && block != record.place; });
+  std::erase_if(after.without, [&](Block block) { return !stays(block) || block == record.place; });
+  return after;
+}
+
+bool DroppedRecords::has_way_past(Begin& from, ArrayRef<Block> blocks, const Suspect& record) const {
+  if (blocks.empty()) return false;
+  bool are_staying = blocks.data() == from.staying.data(); // the same for many records
+  auto leads_past = [&](const Dominators& tree, std::optional<Dominators::Places>& staying) {
+    if (are_staying && !staying) staying = tree.find(blocks);
+    std::optional<Dominators::Places> own;
+    if (!are_staying) own = tree.find(blocks);
+    const std::optional<Dominators::Places>& places = are_staying ? staying : own;
+    return places && !tree.is_needed(record.place, *places);
   };
-  for (Block from : blocks_ahead(place)) {
-    if (!now.ways.has(from) || has_gained(from)) continue;
-    if (places_now == places && now.ways.from(from) == shape_.ways.from(from)) continue;
-    Next after = next(now, from, places_now, stays_whole);
-    if ((!after.has_record && !is_known(from)) ||
-        has_way_past(from, after.without, [](Block) { return true; }))
-      gaps.insert(shape_.ways.block(from));
+  if (!from.near) from.near.emplace(shape_.ways, from.block, [this](Block block) { return !stays(block); });
+  if (leads_past(*from.near, from.staying_near)) return false;
+  if (!from.far) from.far.emplace(shape_.ways, from.block, [](Block) { return true; });
+  return !leads_past(*from.far, from.staying_far);
+}
+
+void DroppedRecords::find_gap(const Shape& now, Begin& from, Suspect& record) const {
+  if (record.has_gained(from.block)) return;
+  bool is_where_it_was = record.places_now.size() == 1 && record.places_now.contains(record.place);
+  if (is_where_it_was && now.ways.from(from.block) == shape_.ways.from(from.block)) return;
+  if (!from.after) look_at_now(now, from);
+  bool has_gap = false;
+  if (is_beside(from, record)) {
+    has_gap = !is_known(from.block) || has_way_past(from, from.staying, record);
+  } else {
+    Next after = next_now(now, from, record);
+    has_gap = (!after.has_record && !is_known(from.block)) || has_way_past(from, after.without, record);
   }
-  for (const auto& [from, ways] : new_ways) {
-    if (!ways.passed.contains(place) || gaps.contains(shape_.ways.block(from)) || has_gained(from)) continue;
-    Next after = next(now, from, places_now, stays_whole);
-    if (has_way_past(from, after.without, [&ways = ways](Block block) { return ways.to.contains(block); }))
-      gaps.insert(shape_.ways.block(from));
+  if (has_gap) record.gaps.insert(shape_.ways.block(from.block));
+}
+
+void DroppedRecords::find_gap_of_new_way(const Shape& now, Begin& from, const NewWays& ways,
+                                         Suspect& record) const {
+  if (record.gaps.contains(shape_.ways.block(from.block)) || record.has_gained(from.block)) return;
+  Next after = next_now(now, from, record);
+  std::erase_if(after.without, [&](Block block) { return !ways.to.contains(block); });
+  if (has_way_past(from, after.without, record)) record.gaps.insert(shape_.ways.block(from.block));
+}
+
+// Goes from each block that stays to the records that came next, past blocks that went: each of these ways is
+// gone once, whatever the number of records.
+void DroppedRecords::find_gaps(const Shape& now, std::vector<Suspect>& suspects) {
+  std::vector<std::vector<Suspect*>> at(shape_.ways.end()); // blocks
+  for (Suspect& record : suspects)
+    at[record.place].push_back(&record);
+  for (Block block = Ways::kOutside; block < staying_.size(); ++block) {
+    if (!staying_[block] || !now.ways.has(block)) continue;
+    Begin from{.block = block};
+    walk_.run(shape_.ways, block, [this](Block behind) { return !stays(behind); });
+    const std::vector<Block> behind(walk_.blocks().begin(), walk_.blocks().end());
+    for (Block place : behind)
+      for (Suspect* record : at[place])
+        find_gap(now, from, *record);
+    NewWays ways = find_new_ways(now, block);
+    for (Block place : ways.passed)
+      for (Suspect* record : at[place])
+        find_gap_of_new_way(now, from, ways, *record);
   }
-  return gaps;
 }
 
 std::map<DroppedRecords::Key, DroppedRecords::Gaps>
@@ -250,19 +293,18 @@ DroppedRecords::after(const Function& function, const std::function<bool(const K
       staying_[block] = false;
   Shape now = shape_of(Ways(function, std::move(numbers), shape_.ways.end()));
   if (now.ways == shape_.ways && now.records == shape_.records) return result;
-  for (Shape* shape : {&shape_, &now}) {
-    shape->sorted = shape->records;
-    std::ranges::sort(shape->sorted);
+  now.sorted = now.records;
+  std::ranges::sort(now.sorted);
+  on_circles_.reset();
+  std::vector<Suspect> suspects;
+  for (const auto& [key, block] : shape_.records) {
+    if (is_asked && !is_asked(key)) continue;
+    Suspect record{.key = key, .place = block, .places_now = now.places(key), .gaps = {}};
+    if (is_suspect(now, record)) suspects.push_back(std::move(record));
   }
-  ahead_.clear();
-  ways_to_.assign(shape_.ways.end(), {});
-  for (Block block = Ways::kOutside; block < shape_.ways.end(); ++block)
-    for (Block next : shape_.ways.from(block))
-      ways_to_[next].push_back(block);
-  std::map<Block, NewWays> new_ways = find_new_ways(now);
-  for (const auto& [key, block] : shape_.sorted)
-    if (!is_asked || is_asked(key))
-      if (Gaps gaps = find_gaps(now, key, new_ways); !gaps.empty()) result[key] = std::move(gaps);
+  find_gaps(now, suspects);
+  for (Suspect& record : suspects)
+    if (!record.gaps.empty()) result[record.key] = std::move(record.gaps);
   function_ = nullptr;
   shape_ = {};
   return result;

@@ -7,12 +7,14 @@
 // still, unless that does not matter.
 #pragma once
 
+#include "codegen-patch/dominators.h"
 #include "codegen-patch/ways.h"
 
 #include "llvm/IR/ValueHandle.h"
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -52,7 +54,7 @@ private:
   struct Shape {
     Ways ways;
     Records records; // block by block
-    Records sorted;  // by key; if they are asked for
+    Records sorted;  // by key; of those after the pass
     Blocks places(const Key& key) const;
     bool has_doubled(const Key& key) const; // within a block
   };
@@ -65,19 +67,48 @@ private:
   };
   template <class Ends>
   Next next(const Shape& shape, Block from, const Blocks& places, const Ends& ends) const;
-  // Can the record come again behind itself, with no block between that stays?
-  bool comes_again(const Shape& shape, const Key& key) const;
   bool stays(Block block) const { return block < staying_.size() && staying_[block]; }
-  // The blocks that stay from which a block was reached, past those that went.
-  const std::vector<Block>& blocks_ahead(Block place);
+  bool is_known(Block block) const; // which way it is left, after the pass
+
+  // A record that may have been dropped: where it was and is, and what was found.
+  struct Suspect {
+    Key key;
+    Block place;
+    Blocks places_now;
+    Gaps gaps;
+    bool has_gained(Block block) const { return block != place && places_now.contains(block); }
+  };
+  bool is_suspect(const Shape& now, Suspect& record);
+  // Could the record come again behind itself, with no block between that stays, and can it now?
+  bool came_again(Block place);
+  bool comes_again(const Shape& now, const Suspect& record) const;
+
+  // What is known of the ways from a block that stays, for all records on them.
+  struct Begin {
+    Block block;
+    std::optional<std::vector<Block>> after = {}; // what comes next now, up to blocks that stay; sorted
+    std::vector<Block> staying = {};              // those of them that stay
+    std::optional<Dominators> near = {};          // before the pass, up to blocks that stay
+    std::optional<Dominators> far = {};           // and past them
+    std::optional<Dominators::Places> staying_near = {}, staying_far = {};
+  };
+  void find_gaps(const Shape& now, std::vector<Suspect>& suspects);
+  void find_gap(const Shape& now, Begin& from, Suspect& record) const;
+  void look_at_now(const Shape& now, Begin& from) const;
+  // Is the record not among what comes next now?
+  bool is_beside(const Begin& from, const Suspect& record) const;
+  // What comes next now, up to the record; without it only blocks that stay.
+  Next next_now(const Shape& now, const Begin& from, const Suspect& record) const;
+  // Was there a way past the record to none of these blocks, or not to all of them?
+  bool has_way_past(Begin& from, llvm::ArrayRef<Block> blocks, const Suspect& record) const;
   // From a block that stays, others to which there was no way but by one that stays, too. Those past which
   // such a way may lead now are among `passed`.
   struct NewWays {
     Blocks to;
     Blocks passed;
   };
-  std::map<Block, NewWays> find_new_ways(const Shape& now) const;
-  Gaps find_gaps(const Shape& now, const Key& key, const std::map<Block, NewWays>& new_ways);
+  NewWays find_new_ways(const Shape& now, Block from) const;
+  void find_gap_of_new_way(const Shape& now, Begin& from, const NewWays& ways, Suspect& record) const;
 
   const llvm::Function* function_ = nullptr;
   unsigned version_ = 0;
@@ -89,8 +120,7 @@ private:
   std::vector<llvm::WeakTrackingVH> conditions_; // of the blocks; null if there was none, or a known one
   std::map<Block, llvm::WeakVH> kept_;           // by which code in them
   std::vector<bool> staying_;                    // after the pass; outside is there always
-  std::vector<std::vector<Block>> ways_to_;      // the blocks, before the pass
-  std::map<Block, std::vector<Block>> ahead_;    // what blocks_ahead has found
+  std::optional<std::vector<bool>> on_circles_;  // of blocks that went; if it was asked
   mutable Walk walk_;
 };
 

@@ -13,6 +13,7 @@
 #include "codegen-patch/spots.h"
 #include "codegen-patch/values.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/CodeGen/MachineBasicBlock.h"
 #include "llvm/CodeGen/MachineFrameInfo.h"
 #include "llvm/CodeGen/MachineFunction.h"
@@ -92,25 +93,25 @@ char LastRecordCheck::ID = 0;
 
 namespace {
 
-// Does the code at the label stand for that of several paths? The machine passes make identical ends of
-// blocks one and keep the label of one of them; the code there has then lost its lines (which differ, see
-// CodeOrder).
-bool is_shared(const MachineInstr& label) {
-  auto lost_its_line = [](const MachineInstr& instruction) {
-    const DILocation* at = instruction.getDebugLoc();
-    return at && at->getLine() == 0;
+// The labels at code that stands for that of several paths. The machine passes make identical ends of blocks
+// one and keep the label of one of them; the code there, before the label or after it, has then lost its
+// lines (which differ, see CodeOrder).
+DenseSet<const MachineInstr*> labels_at_shared_code(const MachineFunction& function) {
+  DenseSet<const MachineInstr*> found;
+  auto look_through = [&](const auto& instructions) {
+    bool is_at_shared = false;
+    for (const MachineInstr& instruction : instructions)
+      if (instruction.isDebugLabel()) {
+        if (is_at_shared) found.insert(&instruction);
+      } else if (const DILocation* at = instruction.getDebugLoc(); at && is_code(instruction)) {
+        is_at_shared = at->getLine() == 0;
+      }
   };
-  const MachineBasicBlock& block = *label.getParent();
-  for (auto next = std::next(label.getIterator()); next != block.end(); ++next)
-    if (is_code(*next) && next->getDebugLoc()) {
-      if (lost_its_line(*next)) return true;
-      break;
-    }
-  for (auto before = label.getIterator(); before != block.begin();) {
-    --before;
-    if (is_code(*before) && before->getDebugLoc()) return lost_its_line(*before);
+  for (const MachineBasicBlock& block : function) {
+    look_through(block);
+    look_through(reverse(block));
   }
-  return false;
+  return found;
 }
 
 bool needs_frame(const descriptors::Part& part, const MachineFunction& function) {
@@ -169,13 +170,14 @@ Placement::~Placement() {
 class Placement::MachineCode {
 public:
   MachineCode(Placement& placement, const MachineFunction& function)
-      : frame_(function),
+      : frame_(function), at_shared_code_(labels_at_shared_code(function)),
         records_(function, [&](const MachineInstr& label) { return names_at(placement, label); }) {
     for (const SlotRecord& slot : function.getInStackSlotVariableDbgInfo())
       slots_[slot.Var->getName()].push_back(&slot);
   }
 
   bool has_frame(const MachineInstr& label) const { return frame_.is_done_at(label); }
+  bool is_shared(const MachineInstr& label) const { return at_shared_code_.contains(&label); }
   const auto& records_at(const MachineInstr& label) const { return records_.at(label); }
   // The stack slots of a variable, by the name of its record.
   const std::vector<const SlotRecord*>& slots_of(StringRef name) const {
@@ -198,6 +200,7 @@ private:
   }
 
   FrameSetup frame_;
+  DenseSet<const MachineInstr*> at_shared_code_;
   LabelRecords records_;
   std::map<StringRef, std::vector<const SlotRecord*>> slots_;
 };
@@ -392,7 +395,7 @@ void Placement::place(MachineInstr& label, const MachineCode& code, const std::v
   const extractor::DebugFunction& debug = extraction_.functions[frozen.function];
   if (spots.empty() && frozen.lost.empty())
     frozen.lost = "it shares its place with code that other paths reach";
-  if (optimised_ && frozen.lost.empty() && is_shared(label))
+  if (optimised_ && frozen.lost.empty() && code.is_shared(label))
     frozen.lost = "its code became one with that of another path";
   CodeOrder::Found order;
   if (optimised_ && frozen.lost.empty()) order = order_.look_at(label);

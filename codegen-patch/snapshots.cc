@@ -119,6 +119,11 @@ void Snapshots::after(Function& function) {
   for (auto& [copy, bits] : leaving)
     taken_[copy].insert(taken_[copy].end(), bits.begin(), bits.end());
   auto reaching = reaching_records(function, kVariables);
+  Variables variables;
+  for (Instruction& instruction : instructions(function))
+    for (const DbgVariableRecord& record : filterDbgVars(instruction.getDbgRecordRange()))
+      if (const DILocalVariable* variable = record.getVariable(); variable->getName().starts_with(kVariables))
+        variables[{variable->getName(), variable->getScope()}].insert(variable);
   for (BasicBlock& block : function) {
     PieceRecords state = reaching[&block];
     for (Instruction& instruction : block)
@@ -128,14 +133,14 @@ void Snapshots::after(Function& function) {
             update(state, *variable);
         } else if (auto at = missing.find(cast<DbgLabelRecord>(&record)); at != missing.end()) {
           for (const Missing& one : at->second)
-            take(*at->first, one.position, one.bits, state);
+            take(*at->first, one.position, one.bits, state, variables);
         }
       }
   }
 }
 
-void Snapshots::take(DbgLabelRecord& label, size_t position, const Extent& bits,
-                     const PieceRecords& reaching) const {
+void Snapshots::take(DbgLabelRecord& label, size_t position, const Extent& bits, const PieceRecords& reaching,
+                     const Variables& variables) const {
   size_t function = *parse_label(label.getLabel()->getName());
   const extractor::Variable& variable = extraction_.functions[function].variables[position];
   std::string own_name = variable_record_name(variable);
@@ -148,17 +153,23 @@ void Snapshots::take(DbgLabelRecord& label, size_t position, const Extent& bits,
                                         0, DINode::FlagZero, 0, nullptr);
   std::vector<Extent> known;
   bool is_stale = stale_.contains(label, position, bits);
-  for (const auto& [piece, record] : reaching) {
+  auto take_piece = [&](const Piece& piece, const DbgVariableRecord& record) {
     Extent own{piece.offset, piece.offset + piece.size};
-    if (is_stale || piece.inlined_at != place.getInlinedAt() || piece.variable->getScope() != scope ||
-        piece.variable->getName() != own_name || !bits.contains(own))
-      continue;
-    DbgVariableRecord* copy = record->clone();
+    if (!bits.contains(own)) return;
+    DbgVariableRecord* copy = record.clone();
     copy->setVariable(snapshot);
     copy->setDebugLoc(place);
     copy->insertBefore(&label);
     known.push_back(own);
-  }
+  };
+  auto same = variables.find({own_name, scope});
+  if (!is_stale && same != variables.end())
+    for (const DILocalVariable* own : same->second)
+      for (auto next = reaching.lower_bound({own, place.getInlinedAt(), 0, 0});
+           next != reaching.end() && next->first.variable == own &&
+           next->first.inlined_at == place.getInlinedAt();
+           ++next)
+        take_piece(next->first, *next->second);
   // Nothing is said of the rest, whatever the records ahead of these say.
   for (const Extent& rest : gaps_in(bits, known)) {
     DIExpression* expression = DIExpression::get(context, {});

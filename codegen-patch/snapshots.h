@@ -11,12 +11,15 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
 namespace llvm {
 class DbgLabelRecord;
+class DILocalScope;
+class DILocalVariable;
 class Instruction;
 } // namespace llvm
 
@@ -41,9 +44,13 @@ public:
 private:
   using Copy = std::tuple<const llvm::Function*, const llvm::DILocation*, size_t, size_t>;
 
+  // The variables of the optimiser's records, by their names and the function that they are of.
+  using Variables =
+      std::map<std::pair<llvm::StringRef, const llvm::DILocalScope*>, std::set<const llvm::DILocalVariable*>>;
+
   // The values, by now, of some bits of an argument.
-  void take(llvm::DbgLabelRecord& label, size_t position, const Extent& bits,
-            const PieceRecords& reaching) const;
+  void take(llvm::DbgLabelRecord& label, size_t position, const Extent& bits, const PieceRecords& reaching,
+            const Variables& variables) const;
 
   const extractor::Extraction& extraction_;
   StaleSlots stale_;

@@ -1,12 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "codegen-patch/ways.h"
 
+#include "llvm/ADT/SCCIterator.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+
+namespace {
+
+struct GraphNode {
+  std::vector<const GraphNode*> next;
+};
+
+} // namespace
+
+template <>
+struct llvm::GraphTraits<const GraphNode*> {
+  using NodeRef = const GraphNode*;
+  using ChildIteratorType = std::vector<const GraphNode*>::const_iterator;
+  static NodeRef getEntryNode(NodeRef node) { return node; }
+  static ChildIteratorType child_begin(NodeRef node) { return node->next.begin(); }
+  static ChildIteratorType child_end(NodeRef node) { return node->next.end(); }
+};
 
 namespace rdb::codegen {
 
@@ -97,6 +115,23 @@ void Walk::add(const Ways& ways, Block behind) {
     comes_from_[block] = behind;
     blocks_.push_back(block);
   }
+}
+
+std::vector<bool> blocks_on_circles(const Ways& ways, function_ref<bool(Ways::Block)> is_asked) {
+  std::vector<GraphNode> nodes(ways.end()); // that of outside leads to all others
+  for (Ways::Block block = Ways::kOutside + 1; block < ways.end(); ++block) {
+    if (!is_asked(block)) continue;
+    nodes[Ways::kOutside].next.push_back(&nodes[block]);
+    for (Ways::Block next : ways.from(block))
+      if (next != Ways::kOutside && is_asked(next)) nodes[block].next.push_back(&nodes[next]);
+  }
+  std::vector<bool> result(ways.end());
+  const GraphNode* outside = &nodes[Ways::kOutside];
+  for (auto part = scc_begin(outside); !part.isAtEnd(); ++part)
+    if (part.hasCycle())
+      for (const GraphNode* node : *part)
+        result[static_cast<size_t>(node - outside)] = true;
+  return result;
 }
 
 std::set<const BasicBlock*> reachable_blocks(const Function& function) {

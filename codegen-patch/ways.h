@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <set>
@@ -74,6 +75,10 @@ private:
   std::vector<unsigned> turn_of_; // when it was come to last
   unsigned turn_ = 0;
 };
+
+// Which of the blocks that are asked for can be reached from themselves, past others of them? By number.
+// Outside is not one of them.
+std::vector<bool> blocks_on_circles(const Ways& ways, llvm::function_ref<bool(Ways::Block)> is_asked);
 
 std::set<const llvm::BasicBlock*> reachable_blocks(const llvm::Function& function);
 

@@ -3,7 +3,9 @@
 // something that an earlier line defined, every value must make sense for its class. Whoever has a
 // Descriptors value need not check it again.
 #include "descriptors/fields.h"
+#include "descriptors/sha256.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -19,7 +21,9 @@ public:
   Reader(std::string_view text, std::string_view name) : text_(text), name_(name) {}
 
   Descriptors run() {
+    const std::string_view whole = text_;
     check_first_line();
+    check_end(whole);
     std::string_view line;
     while (next_line(line))
       record(line);
@@ -47,6 +51,20 @@ private:
     if (version != kVersion)
       fields.fail("descriptor version " + std::to_string(version) + ", this rdb reads version " +
                   std::to_string(kVersion) + "; rebuild with the rdb-clang of this rdb");
+  }
+
+  // A bundle's file ends with the hash of everything before: a value that was damaged must not be shown. What
+  // an object file carries has no such line.
+  void check_end(std::string_view whole) {
+    if (!text_.starts_with("program ")) return;
+    size_t begin = whole.substr(0, whole.size() - 1).rfind('\n') + 1;
+    auto last = static_cast<unsigned>(std::count(whole.begin(), whole.end(), '\n'));
+    if (whole.back() != '\n') throw FormatError(name_, last + 1, "the last line is cut off");
+    if (whole.substr(begin) != "end \"" + hash_of(whole.substr(0, begin)) + "\"\n")
+      throw FormatError(
+          name_, last,
+          "the file is damaged or cut off: its checksum is not that of its lines; link the program again");
+    text_.remove_suffix(whole.size() - begin);
   }
 
   void record(std::string_view line) {

@@ -24,4 +24,11 @@ private:
   uint64_t total_ = 0;
 };
 
+// The hash of a text, in hex.
+inline std::string hash_of(std::string_view text) {
+  Sha256 hash;
+  hash.update(text);
+  return hash.finish_hex();
+}
+
 } // namespace rdb::descriptors

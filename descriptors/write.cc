@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Writes descriptors as text: kinds of records in a fixed order, each kind in the order given.
+#include "descriptors/sha256.h"
 #include "descriptors/words.h"
 
 #include <cinttypes>
@@ -164,6 +165,7 @@ std::string write(const Descriptors& descriptors) {
     record.string(s.name).word(word_of(owner_words(), s.owner)).string(s.slot);
     record.word(s.thread_local_ ? "tls" : "address").address(s.address).string(s.where).end(out);
   }
+  if (!descriptors.program.empty()) Record("end").string(hash_of(out)).end(out);
   return out;
 }
 

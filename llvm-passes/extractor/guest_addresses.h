@@ -11,7 +11,7 @@
 namespace rdb::extractor {
 
 // Addresses of the replayed program lie below this one, those of rdb and its libraries above
-// (rdbtool/guest/layout.h).
+// (rdbtool/guest/memory/layout.h).
 constexpr uint64_t kGuestEnd = 0x500000000000;
 
 inline llvm::Value* is_guest_address(llvm::IRBuilder<>& builder, llvm::Value* address) {

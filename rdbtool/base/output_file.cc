@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/base/output_file.h"
 
+#include "rdbtool/base/error.h"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/stat.h>
 #include <system_error>
 
@@ -23,7 +26,7 @@ mode_t current_umask() {
 
 } // namespace
 
-OutputFile::OutputFile(std::string path, mode_t mode) : path_(std::move(path)) {
+OutputFile::OutputFile(std::string path, mode_t mode, Unfinished removed) : path_(std::move(path)) {
   struct stat old = {};
   bool exists = lstat(path_.c_str(), &old) == 0;
   if (!exists && errno != ENOENT) fail(path_);
@@ -37,11 +40,13 @@ OutputFile::OutputFile(std::string path, mode_t mode) : path_(std::move(path)) {
   // The rename would not ask whether the old file may be written.
   if (exists && access(path_.c_str(), W_OK) != 0) fail(path_);
   fresh_ = path_ + std::string(kUnfinished) + "XXXXXX";
+  AllSignalsBlocked blocked;
   fd_ = OwnedFd(mkostemp(fresh_.data(), O_CLOEXEC));
   if (!fd_) {
     fresh_.clear();
     fail(path_);
   }
+  if (removed == Unfinished::by_remover) remover_.emplace(std::filesystem::absolute(fresh_));
   fchmod(fd_.get(), exists ? mode & old.st_mode & 0777 : mode & ~current_umask());
 }
 
@@ -66,6 +71,13 @@ void write_output(const std::string& path, std::string_view text, mode_t mode) {
     text.remove_prefix(static_cast<size_t>(size));
   }
   file.finish();
+}
+
+void output_failed(const std::string& command, const std::system_error& error) {
+  for (int no_room : {ENOSPC, EDQUOT, EFBIG, EIO})
+    if (error.code() == std::error_code(no_room, std::generic_category()))
+      throw std::runtime_error(command + error.what());
+  throw UserError(command + error.what());
 }
 
 } // namespace rdb

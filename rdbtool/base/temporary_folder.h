@@ -1,35 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A folder that only this user can enter, and that is gone with everything in it when its owner is.
+// A folder that only this user can enter, and that is gone with everything in it when its owner is, however
+// the owner ends (remover.h).
 #pragma once
 
-#include "rdbtool/base/error.h"
+#include "rdbtool/base/remover.h"
 
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
+#include <optional>
 #include <string>
 
 namespace rdb {
 
+// Where temporary files go, and the variable that says so.
+struct TemporaryPlace {
+  std::string path = "/tmp";
+  std::string variable = "TMPDIR";
+
+  // As compilers and others look for it.
+  static TemporaryPlace chosen();
+  // For the user. errno says what went wrong there.
+  std::string trouble() const;
+};
+
 class TemporaryFolder {
 public:
   // `name` is the beginning of its name.
-  explicit TemporaryFolder(const std::string& name)
-      : path_((std::filesystem::temp_directory_path() / (name + "-XXXXXX")).string()) {
-    if (mkdtemp(path_.data()) == nullptr)
-      user_error("cannot make the temporary folder {}: {}", path_, std::strerror(errno));
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
+  explicit TemporaryFolder(const std::string& name);
+  ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   const std::string& path() const { return path_; }
 
 private:
   std::string path_;
+  std::optional<Remover> remover_;
 };
 
 } // namespace rdb

@@ -11,7 +11,7 @@
 
 namespace rdb {
 
-enum class LastLink { kRefuse, kFollow };
+enum class LastLink { refuse, follow };
 
 // Opens a regular file for reading. Throws UserError that names the file or folder to blame and says why: the
 // file must belong to the user or to root, and nobody else may write to it. The folder that it is in, and all
@@ -19,13 +19,13 @@ enum class LastLink { kRefuse, kFollow };
 // on the way must belong to the user or to root; what it leads through is checked in the same way. The file
 // itself may be a link, of that kind, only with kFollow. Throws std::system_error if something is missing or
 // cannot be opened.
-OwnedFd open_trusted_file(const std::string& path, LastLink last = LastLink::kRefuse);
+OwnedFd open_trusted_file(const std::string& path, LastLink last = LastLink::refuse);
 
 // The same for a folder; it must not be a link, nor open to others by the sticky bit.
 OwnedFd open_trusted_folder(const std::string& path);
 
 // Empty if open_trusted_file() would open the file; else why not, as a sentence without a full stop.
-std::string why_not_trusted(const std::string& path, LastLink last = LastLink::kRefuse);
+std::string why_not_trusted(const std::string& path, LastLink last = LastLink::refuse);
 
 // The same for a file of rdb's own installation: nobody may be able to change it who cannot change the
 // program of this path as well.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The kinds of number that must not be mixed up: guest addresses, code-cache addresses, times, thread ids.
+// The kinds of number that must not be mixed up: guest addresses, times, thread ids.
 #pragma once
 
 #include <compare>
@@ -40,12 +40,6 @@ struct GuestAddr : Strong<struct GuestAddrTag, uint64_t> {
   T* ptr() const {
     return reinterpret_cast<T*>(value);
   }
-};
-
-// An address of translated code. Never shown to the guest.
-struct CacheAddr : Strong<struct CacheAddrTag, uint64_t> {
-  using Strong::Strong;
-  constexpr CacheAddr(Strong s) : Strong(s) {}
 };
 
 // Guest instructions executed so far by all threads, in the recorded total order.

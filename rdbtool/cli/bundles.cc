@@ -4,7 +4,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/path.h"
 #include "rdbtool/base/print_error.h"
-#include "rdbtool/debug/program_file.h"
+#include "rdbtool/debug/regions/program_file.h"
 
 #include <filesystem>
 #include <set>

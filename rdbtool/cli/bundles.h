@@ -3,8 +3,8 @@
 // libraries.
 #pragma once
 
-#include "rdbtool/debug/bundle.h"
-#include "rdbtool/trace/reader.h"
+#include "rdbtool/debug/regions/bundle.h"
+#include "rdbtool/trace/trace_reader.h"
 
 #include <memory>
 #include <string>

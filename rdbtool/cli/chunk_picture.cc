@@ -4,9 +4,9 @@
 #include "rdbtool/cli/chunk_picture.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/xml.h"
 #include "rdbtool/cli/trace_text.h"
-#include "rdbtool/gdb/xml.h"
-#include "rdbtool/guest/syscalls/table.h"
+#include "rdbtool/syscalls/table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -99,9 +99,9 @@ void Picture::choose_range() {
   uint64_t first_start = UINT64_MAX;
   uint64_t last_end = 0;
   while (const trace::Input* input = chosen ? nullptr : inputs.next()) {
-    if (input->kind() == trace::InputKind::kThreadStart)
+    if (input->kind() == trace::InputKind::thread_start)
       first_start = std::min(first_start, input->at.time.value);
-    if (input->kind() == trace::InputKind::kThreadEnd) last_end = input->at.time.value;
+    if (input->kind() == trace::InputKind::thread_end) last_end = input->at.time.value;
   }
   if (first_start < last) {
     if (last_end <= first_start) last_end = last; // some were never over
@@ -168,24 +168,24 @@ void Picture::read_marks() {
     uint64_t time = input->at.time.value;
     if (time > range_.to) return;
     switch (input->kind()) {
-    case trace::InputKind::kSyscall: {
+    case trace::InputKind::syscall: {
       const SyscallInfo* info = find_syscall(input->as<trace::SyscallInput>().number);
       mark(MarkKind::call, time, input->thread,
            fmt::format("{}: {} = {}", time, info == nullptr ? "call" : info->name,
                        input->as<trace::SyscallInput>().result));
       break;
     }
-    case trace::InputKind::kSignal: {
+    case trace::InputKind::signal: {
       const char* name = sigabbrev_np(input->as<trace::SignalInput>().number);
       mark(MarkKind::signal, time, input->thread,
            fmt::format("{}: SIG{}", time, name == nullptr ? "RT" : name));
       break;
     }
-    case trace::InputKind::kThreadStart:
+    case trace::InputKind::thread_start:
       mark(MarkKind::begin, time, input->as<trace::ThreadStartInput>().created,
            fmt::format("{}: started by {}", time, input->thread.value));
       break;
-    case trace::InputKind::kThreadEnd:
+    case trace::InputKind::thread_end:
       mark(MarkKind::end, time, input->thread, fmt::format("{}: over", time));
       break;
     default:
@@ -243,7 +243,7 @@ std::string Picture::mark_text(const Mark& mark) const {
   }
   std::string tag = shape.substr(1, shape.find(' ') - 1);
   std::string count = mark.count > 1 ? fmt::format("{} here\n", mark.count) : "";
-  return shape + "<title>" + gdb::xml_escaped(count + mark.title) + "</title></" + tag + ">\n";
+  return shape + "<title>" + xml_escaped(count + mark.title) + "</title></" + tag + ">\n";
 }
 
 std::string Picture::legend() const {
@@ -273,7 +273,7 @@ std::string Picture::text() const {
       "<rect width='{0}' height='{1}' fill='#fff'/>\n"
       "<text x='12' y='22' font-size='15' font-weight='bold'>{2}, process {3}</text>"
       "<text x='12' y='40' fill='#777'>times {4} to {5}, in instructions: {6} turns of {7} threads</text>\n",
-      width, height, gdb::xml_escaped(process_.program), process_.pid, range_.from, range_.to, turns_,
+      width, height, xml_escaped(process_.program), process_.pid, range_.from, range_.to, turns_,
       threads_.size());
   result += axis();
   for (size_t lane = 0; lane < threads_.size(); ++lane)

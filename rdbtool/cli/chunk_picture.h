@@ -3,7 +3,7 @@
 // system calls and signals as marks on them. As SVG, so that a browser shows what is under the pointer.
 #pragma once
 
-#include "rdbtool/trace/reader.h"
+#include "rdbtool/trace/trace_reader.h"
 
 #include <string>
 

@@ -10,42 +10,30 @@
 namespace rdb::cli {
 namespace {
 
-struct Flag {
-  std::vector<std::string> names; // "-q", "--quiet"
-  std::string description;
-  bool takes_value = false;
-};
-
 // What a command can be given, as its help lists it.
 struct Shape {
-  std::vector<Flag> flags;
+  std::vector<OptionText> flags;
   bool starts_program = false;
   bool takes_trace = false;
 };
 
 Shape shape_of(const Command& command) {
-  CLI::App app;
-  Action action = set_up(app, command);
+  CommandOptions options(command.name, command.summary);
+  Action action = command.setup(options);
   Shape shape;
-  shape.starts_program = app.get_prefix_command();
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->get_positional()) shape.takes_trace |= option->get_name(true) == "TRACE";
-    if (option->get_lnames().empty() && option->get_snames().empty()) continue;
-    Flag flag;
-    for (const std::string& name : option->get_snames())
-      flag.names.push_back("-" + name);
-    for (const std::string& name : option->get_lnames())
-      flag.names.push_back("--" + name);
-    flag.description = option->get_description();
-    flag.takes_value = option->get_expected_min() > 0;
-    shape.flags.push_back(std::move(flag));
+  shape.starts_program = options.expects_program();
+  for (OptionText& text : options.texts()) {
+    if (!text.names.empty())
+      shape.flags.push_back(std::move(text));
+    else
+      shape.takes_trace |= text.synopsis == "TRACE";
   }
   return shape;
 }
 
 std::vector<std::string> words_of(const Shape& shape, bool with_value_only) {
   std::vector<std::string> words;
-  for (const Flag& flag : shape.flags)
+  for (const OptionText& flag : shape.flags)
     if (!with_value_only || flag.takes_value) words.insert(words.end(), flag.names.begin(), flag.names.end());
   return words;
 }
@@ -166,7 +154,7 @@ std::string zsh_completion(std::span<const Command> commands) {
   for (const Command& command : commands) {
     Shape shape = shape_of(command);
     text += fmt::format("    {}) _arguments -S", command.name);
-    for (const Flag& flag : shape.flags)
+    for (const OptionText& flag : shape.flags)
       for (const std::string& name : flag.names)
         text += fmt::format(" '{}[{}]{}'", name, zsh_text(flag.description),
                             flag.takes_value ? ":value:_files" : "");
@@ -191,19 +179,19 @@ std::string manual_overview(std::span<const Command> commands, const std::string
 }
 
 std::string manual_page(const Command& command, const std::string& version) {
-  CLI::App app;
-  Action action = set_up(app, command);
+  CommandOptions options(command.name, command.summary);
+  Action action = command.setup(options);
   std::string text = page_head(fmt::format("rdb-{}", command.name), version, command.summary);
-  std::string help = app.help();
+  std::string help = options.help();
   size_t usage = help.find("Usage: ") + 7;
   text += fmt::format(".SH SYNOPSIS\n{}\n.SH OPTIONS\n",
                       roff(help.substr(usage, help.find('\n', usage) - usage)));
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->get_description().empty()) continue;
-    text += fmt::format(".TP\n\\fB{}\\fR\n{}.\n", roff(option->get_name(true, true)),
-                        roff(option->get_description()));
+  for (const OptionText& option : options.texts()) {
+    if (option.description.empty()) continue;
+    text += fmt::format(".TP\n\\fB{}\\fR\n{}.\n", roff(option.synopsis), roff(option.description));
   }
-  if (!app.get_footer().empty()) text += fmt::format(".SH NOTES\n.nf\n{}\n.fi\n", roff(app.get_footer()));
+  std::string footer = options.footer_text();
+  if (!footer.empty()) text += fmt::format(".SH NOTES\n.nf\n{}\n.fi\n", roff(footer));
   return text + ".SH SEE ALSO\n.BR rdb (1)\n";
 }
 

@@ -7,9 +7,12 @@
 #include "rdbtool/base/temporary_folder.h"
 #include "rdbtool/base/trusted_file.h"
 #include "rdbtool/base/visible_text.h"
-#include "rdbtool/gdb/server.h"
-#include "rdbtool/gdb/sysroot.h"
-#include "rdbtool/guest/self.h"
+#include "rdbtool/cli/gdb_environment.h"
+#include "rdbtool/cli/gdb_time.h"
+#include "rdbtool/gdb/protocol/server.h"
+#include "rdbtool/gdb/replay/sysroot.h"
+#include "rdbtool/guest/host/own_executable.h"
+#include "rdbtool/guest/process/ending.h"
 #include "rdbtool/trace/damage.h"
 #include "rdbtool/trace/programs.h"
 
@@ -18,9 +21,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
@@ -29,10 +34,10 @@
 namespace rdb::cli {
 namespace {
 
-// The script lies in share/rdb, beside the directory of the program.
-std::string script_path() {
+// Scripts lie in share/rdb, beside the directory of the program.
+std::string script_path(const char* name) {
   std::filesystem::path program = guest::self().program;
-  std::string path = program.parent_path().parent_path() / "share/rdb/rdb-gdb.py";
+  std::string path = program.parent_path().parent_path() / "share/rdb" / name;
   if (std::string why = why_not_trusted_as(path, program); !why.empty()) user_error("{}", why);
   return path;
 }
@@ -50,8 +55,6 @@ void check_names(gdb::ReplayTarget& target) {
 }
 
 namespace {
-
-enum class Whose : uint8_t { users, ours };
 
 pid_t gdb_pid; // for the signal handlers
 volatile sig_atomic_t ended_by;
@@ -82,17 +85,26 @@ void follow_signals(pid_t gdb, Whose whose) {
   sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-pid_t start_gdb(const std::vector<std::string>& words, Whose whose) {
+constexpr int kCannotExecute = 127;
+
+pid_t start_gdb(const std::vector<std::string>& words, Whose whose, const GdbTime& time) {
   std::vector<char*> argv = exec_words(words);
+  std::string python = std::filesystem::path(script_path("python/sitecustomize.py")).parent_path();
   sigset_t set = ending_signals(), before;
   sigprocmask(SIG_BLOCK, &set, &before); // until it is known whom to tell
   pid_t child = fork();
   if (child == 0) {
     sigprocmask(SIG_SETMASK, &before, nullptr);
-    if (whose == Whose::ours) setsid(); // Ctrl-C at the terminal is for the process that asks
+    if (whose == Whose::ours) {
+      setsid();                         // Ctrl-C at the terminal is for the process that asks
+      prctl(PR_SET_PDEATHSIG, SIGKILL); // and without that process nobody waits for an answer
+      time.limit_this_process();
+    }
+    set_gdb_environment(whose, python);
     execvp(argv[0], argv.data());
-    print_error("rdb: {}: {}\n", words[0], strerror(errno));
-    _exit(127);
+    print_error("rdb: {}: {}; install gdb, or name another one with 'rdb gdb --gdb'\n", words[0],
+                strerror(errno));
+    _exit(kCannotExecute);
   }
   if (child < 0) user_error("gdb cannot be started: {}", strerror(errno));
   return child;
@@ -124,6 +136,36 @@ private:
   std::thread thread_;
 };
 
+// Its exit status for ours. What gdb could not say itself is said here.
+int end_of_gdb(const std::string& gdb, int status, bool connected, Whose whose, const GdbTime& time) {
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU && whose == Whose::ours) {
+    print_error("rdb: {} was ended: it computed for more than {} s without an answer, perhaps because the "
+                "program's debug information is damaged (RDB_GDB_SECONDS=N gives it more time)\n",
+                gdb, time.seconds());
+    return kExitFailure;
+  }
+  if (WIFSIGNALED(status)) {
+    print_error("rdb: {} was ended by {}\n", gdb,
+                guest::describe({guest::Ending::Kind::signalled, WTERMSIG(status)}));
+    return 128 + WTERMSIG(status);
+  }
+  int own = WEXITSTATUS(status);
+  if (connected || own == 0) return own;
+  if (own == kCannotExecute) return kExitUsage; // the child has said why
+  print_error("rdb: {} ended with status {} before it was connected to the recording\n", gdb, own);
+  return whose == Whose::users ? own : kExitFailure;
+}
+
+uint64_t size_of_files(const trace::TraceReader& trace) {
+  uint64_t bytes = 0;
+  for (const trace::MappedFile& file : trace.metadata().files) {
+    std::error_code error;
+    uint64_t size = std::filesystem::file_size(trace.files().path_of(file.content), error);
+    if (!error) bytes += size;
+  }
+  return bytes;
+}
+
 // Starts gdb with the script loaded, `connect ADDRESS`, and the arguments; serves it until it ends.
 int serve_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::string& connect,
               const std::vector<std::string>& arguments, Whose whose) {
@@ -135,33 +177,32 @@ int serve_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::stri
   gdb::Listener listener(directory.path() + "/socket");
 
   std::string program = sysroot == "/" ? target.executable() : sysroot + target.executable();
-  std::vector<std::string> words = {gdb, "-q", "-iex", "set sysroot " + sysroot};
-  // Recorded files are not the user's own: no script in them is run, wherever the user allows that. Not every
-  // gdb knows all kinds of scripts.
-  if (sysroot != "/")
-    words.insert(words.end(),
-                 {"-iex", "python exec(\"for kind in ('python', 'gdb', 'guile'):\\n try: gdb.execute('set "
-                          "auto-load ' + kind + '-scripts off')\\n except gdb.error: pass\")"});
+  std::vector<std::string> words = gdb_settings(whose, sysroot);
+  words.insert(words.begin(), gdb);
   if (std::filesystem::exists(program))
     words.push_back(program);
   else
     words.insert(words.end(), {"-iex", "set sysroot target:"});
-  words.insert(words.end(), {"-ex", "source " + script_path(), "-ex", connect + " " + listener.address()});
+  words.insert(words.end(),
+               {"-ex", "source " + script_path("rdb-gdb.py"), "-ex", connect + " " + listener.address()});
   words.insert(words.end(), arguments.begin(), arguments.end());
 
-  pid_t child = start_gdb(words, whose);
+  GdbTime time(size_of_files(target.trace()));
+  pid_t child = start_gdb(words, whose, time);
   follow_signals(child, whose);
   auto ended = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   std::optional<ReaderWatch> watch;
   if (whose == Whose::ours) watch.emplace();
-  gdb::serve(listener, target, gdb::Serve::until_stopped, say, ended);
+  std::function<void()> on_move;
+  if (whose == Whose::ours) on_move = [&] { time.begin_again(child); };
+  bool connected = gdb::serve(listener, target, gdb::Serve::until_stopped, say, ended, on_move);
   close(ended);
   watch.reset(); // before the number of gdb's process may become another's
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (ended_by) return 128 + ended_by;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return end_of_gdb(gdb, status, connected, whose, time);
 }
 
 // As gdb takes a word of a command line apart: a backslash counts even between quotes.
@@ -181,7 +222,9 @@ void say(const std::string& line) {
 }
 
 int run_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::vector<std::string>& arguments) {
-  return serve_gdb(target, gdb, "target remote", arguments, Whose::users);
+  int status = serve_gdb(target, gdb, "target remote", arguments, Whose::users);
+  // The user has read in gdb what went wrong.
+  return status < 128 && target.failure() ? target.failure()->exit_status() : status;
 }
 
 int query_gdb(const std::string& trace, const std::string& process, const std::string& name,
@@ -192,11 +235,12 @@ int query_gdb(const std::string& trace, const std::string& process, const std::s
   std::string command = "rdb-" + name;
   for (const std::string& word : words)
     command += " " + quoted(word);
-  int status = serve_gdb(target, "gdb", "rdb-connect", {"-nx", "-batch", "-ex", command}, Whose::ours);
+  int status = serve_gdb(target, "gdb", "rdb-connect", {"-batch", "-ex", command}, Whose::ours);
   if (ended_by) return status;
+  std::fflush(stdout);
+  if (target.failure()) target.failure()->raise();
   std::string damage = trace::find_damage(reader, program);
   if (damage.empty()) return status;
-  std::fflush(stdout);
   print_error("rdb: {}\n", damage);
   return kExitUsage;
 }

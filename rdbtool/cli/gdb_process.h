@@ -3,7 +3,7 @@
 // recording.
 #pragma once
 
-#include "rdbtool/gdb/replay_target.h"
+#include "rdbtool/gdb/replay/replay_target.h"
 
 #include <string>
 #include <vector>

@@ -25,15 +25,15 @@ int why_not_runnable(const std::string& path) {
 
 } // namespace
 
-void take_guest_command(CLI::App& app) {
-  app.prefix_command();
+void take_guest_command(CommandOptions& command) {
+  command.expect_program();
 }
 
-GuestCommand guest_command(const CLI::App& app) {
+GuestCommand guest_command(const CommandOptions& options) {
   // CLI11 leaves here what it did not take: options it does not know, then "--", or else the program, and the
   // rest.
-  std::vector<std::string> words = app.remaining();
-  std::string command = app.get_name().substr(app.get_name().find(' ') + 1);
+  std::vector<std::string> words = options.other_words();
+  const std::string& command = options.command();
   if (!words.empty() && words[0] == "--") {
     words.erase(words.begin());
   } else if (!words.empty() && words[0].size() > 1 && words[0][0] == '-') {

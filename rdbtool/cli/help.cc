@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The texts that `rdb help` prints. CLI11 writes the list of a command's options; the usage line is ours,
-// since CLI11 cannot show that a guest's command line follows.
 #include "rdbtool/cli/help.h"
 
 #include <algorithm>
@@ -10,24 +8,6 @@
 
 namespace rdb::cli {
 namespace {
-
-class HelpFormatter : public CLI::Formatter {
-public:
-  HelpFormatter() {
-    label("OPTIONS", "options");
-    label("Positionals", "Arguments");
-    column_width(28);
-  }
-
-  std::string make_usage(const CLI::App* app, std::string name) const override {
-    if (!app->get_prefix_command()) return CLI::Formatter::make_usage(app, std::move(name));
-    return fmt::format("Usage: {} [options] [--] PROGRAM [ARGS...]\n", name);
-  }
-
-  std::string make_footer(const CLI::App* app) const override {
-    return app->get_footer().empty() ? "" : "\n" + app->get_footer() + "\n";
-  }
-};
 
 // The number of single-letter changes that turn one word into the other.
 size_t distance(std::string_view a, std::string_view b) {
@@ -46,13 +26,6 @@ size_t distance(std::string_view a, std::string_view b) {
 }
 
 } // namespace
-
-Action set_up(CLI::App& app, const Command& command) {
-  app.name(fmt::format("rdb {}", command.name));
-  app.description(fmt::format("{}.", command.summary));
-  app.formatter(std::make_shared<HelpFormatter>());
-  return command.setup(app);
-}
 
 std::string overview(std::span<const Command> commands) {
   std::string text = "rdb: record a run of a program once, then debug that exact run, again and again.\n"
@@ -73,9 +46,9 @@ std::string overview(std::span<const Command> commands) {
 }
 
 std::string command_help(const Command& command) {
-  CLI::App app;
-  Action action = set_up(app, command);
-  return app.help();
+  CommandOptions options(command.name, command.summary);
+  Action action = command.setup(options);
+  return options.help();
 }
 
 std::string nearest_command(std::span<const Command> commands, const std::string& name) {

@@ -8,9 +8,6 @@
 
 namespace rdb::cli {
 
-// Prepares `app` for a command: name, description, how help looks; then the command's own options.
-Action set_up(CLI::App& app, const Command& command);
-
 // `rdb help`
 std::string overview(std::span<const Command> commands);
 // `rdb help COMMAND`, the same as `rdb COMMAND --help`

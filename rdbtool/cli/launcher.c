@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // bin/rdb of a relocatable installation: starts the real rdb with the loader and the libraries that lie
-// beside it, so that nothing of the system's is needed. Linked statically. rdbtool/guest/self.cc knows these
-// words.
+// beside it, so that nothing of the system's is needed. Linked statically.
+// rdbtool/guest/host/own_executable.cc knows these words.
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The rdb program.
+#include "rdbtool/base/log.h"
 #include "rdbtool/cli/command_line.h"
-#include "rdbtool/guest/handover.h"
-#include "rdbtool/guest/host_descriptors.h"
-#include "rdbtool/guest/own_limits.h"
+#include "rdbtool/guest/host/host_descriptors.h"
+#include "rdbtool/guest/host/own_limits.h"
+#include "rdbtool/guest/process/handover.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +15,11 @@ namespace {
 } // namespace
 
 int main(int argc, char** argv) {
+  if (int status = rdb::cli::guarded([] {
+        rdb::start_log();
+        return 0;
+      }))
+    return status;
   if (argc == 3 && std::strcmp(argv[1], rdb::guest::kHandoverCommand) == 0)
     return rdb::cli::guarded(
         [&] { return rdb::cli::continue_run(static_cast<int>(std::strtol(argv[2], nullptr, 10))); });

@@ -10,8 +10,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
@@ -136,6 +138,7 @@ int HitPrinter::run(const std::function<int()>& child) {
   std::fflush(stdout);
   pid_t process = fork();
   if (process == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM); // what it finds is for its parent
     dup2(ends[1], STDOUT_FILENO);
     _exit(child());
   }
@@ -144,19 +147,27 @@ int HitPrinter::run(const std::function<int()>& child) {
   trace::OwnedFd from(ends[0]);
   // Where nobody reads what is printed, the process that finds it need not go on.
   auto* before = signal(SIGPIPE, SIG_IGN);
-  bool read = take_lines(from.get());
+  bool read = false;
+  std::exception_ptr trouble;
+  try {
+    read = take_lines(from.get());
+    if (read) {
+      show_rest();
+      if (std::fflush(stdout) != 0) throw std::system_error(errno, std::generic_category(), "cannot write");
+    }
+  } catch (const std::system_error& error) {
+    read = false;
+    if (error.code() != std::errc::broken_pipe) trouble = std::current_exception();
+  }
   if (!read) kill(process, SIGTERM);
   from = {};
-  if (read) {
-    show_rest();
-    std::fflush(stdout);
-  }
   for (const auto& [what, why] : missing_)
     print_error("rdb: {} is not available: {}\n", what, why);
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
   signal(SIGPIPE, before);
+  if (trouble) std::rethrow_exception(trouble);
   if (!read) return 128 + SIGPIPE;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -2,7 +2,7 @@
 // What rdb print shows: the hits that another process finds, chosen and dressed as the user asked.
 #pragma once
 
-#include "rdbtool/debug/print_text.h"
+#include "rdbtool/debug/print/print_text.h"
 
 #include <functional>
 #include <map>

@@ -3,7 +3,8 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/print_error.h"
-#include "rdbtool/debug/line_counter.h"
+#include "rdbtool/debug/print/line_counter.h"
+#include "rdbtool/replay/confinement.h"
 #include "rdbtool/trace/damage.h"
 
 #include <nlohmann/json.hpp>
@@ -46,6 +47,7 @@ int list_lines(const trace::TraceReader& trace, const trace::ProcessInfo& proces
   debug::LineCounter counter(range.file, range.first, range.last);
   replay::Replayer replayer(trace, process, nullptr);
   replayer.add_observer(counter);
+  replay::confine({});
   bool ended = replayer.run(Time(UINT64_MAX)).has_value();
   bool damaged = !ended && trace::is_damaged(trace, replayer.log_end());
   if (damaged)

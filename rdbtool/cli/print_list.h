@@ -3,8 +3,8 @@
 // can be printed there.
 #pragma once
 
-#include "rdbtool/debug/print_text.h"
-#include "rdbtool/trace/reader.h"
+#include "rdbtool/debug/print/print_text.h"
+#include "rdbtool/trace/trace_reader.h"
 
 namespace rdb::cli {
 

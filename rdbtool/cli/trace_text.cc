@@ -3,7 +3,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/visible_text.h"
-#include "rdbtool/guest/syscalls/table.h"
+#include "rdbtool/syscalls/table.h"
 #include "rdbtool/trace/programs.h"
 #include "rdbtool/trace/trace_dir.h"
 
@@ -54,13 +54,13 @@ std::string signal_text(int32_t number) {
 
 std::string stream_text(OutputStream stream) {
   switch (stream) {
-  case OutputStream::kNone:
+  case OutputStream::none:
     return "nowhere";
-  case OutputStream::kStdout:
+  case OutputStream::standard_output:
     return "stdout";
-  case OutputStream::kStderr:
+  case OutputStream::standard_error:
     return "stderr";
-  case OutputStream::kTerminal:
+  case OutputStream::terminal:
     return "terminal";
   }
   return "unknown";
@@ -72,7 +72,7 @@ std::string text_of(std::monostate) {
 
 std::string text_of(const StartInput& x) {
   std::string text = fmt::format("pid {} {} {}", x.pid, name_of(x.origin), path_text(x.program));
-  if (x.origin != ProcessOrigin::kSpawned)
+  if (x.origin != ProcessOrigin::spawned)
     text += fmt::format(" by {} at {}", x.parent_pid, x.parent_time.value);
   return text + fmt::format(" rip {:#x} rsp {:#x}", x.registers.rip, x.registers.gpr[4]);
 }
@@ -88,18 +88,18 @@ std::string text_of(const SyscallInput& x) {
     result = fmt::format("{:#x}", static_cast<uint64_t>(x.result));
   }
   std::string text = fmt::format("{} = {}", name, result);
-  if (x.output != OutputStream::kNone) text += fmt::format(" to {}", stream_text(x.output));
+  if (x.output != OutputStream::none) text += fmt::format(" to {}", stream_text(x.output));
   return text + fmt::format(" hash {:016x}", x.hash);
 }
 
 std::string text_of(const SignalInput& x) {
   std::string text = fmt::format("{}{}", signal_text(x.number), x.synchronous ? " (fault)" : "");
   switch (x.action) {
-  case SignalAction::kHandler:
+  case SignalDelivery::handler:
     return text + fmt::format(" handler {:#x} frame {:#x}", x.handler.value, x.frame.value);
-  case SignalAction::kFatal:
+  case SignalDelivery::fatal:
     return text + " fatal";
-  case SignalAction::kIgnored:
+  case SignalDelivery::ignored:
     return text + " ignored";
   }
   return text;
@@ -123,12 +123,12 @@ std::string text_of(const MemoryInput&) {
 
 std::string text_of(const MapInput& x) {
   std::string text = fmt::format("{} {:#x}", name_of(x.op), x.address.value);
-  if (x.op != MapOp::kBreak) text += fmt::format("+{:#x}", x.length);
-  if (x.op == MapOp::kRemap) text += fmt::format(" from {:#x}+{:#x}", x.old_address.value, x.old_length);
-  if (x.op == MapOp::kMap || x.op == MapOp::kProtect)
+  if (x.op != MapOp::program_break) text += fmt::format("+{:#x}", x.length);
+  if (x.op == MapOp::remap) text += fmt::format(" from {:#x}+{:#x}", x.old_address.value, x.old_length);
+  if (x.op == MapOp::map || x.op == MapOp::protect)
     text += fmt::format(" {}{}{}", (x.protection & 1) != 0 ? 'r' : '-', (x.protection & 2) != 0 ? 'w' : '-',
                         (x.protection & 4) != 0 ? 'x' : '-');
-  if (x.op == MapOp::kMap || x.op == MapOp::kRemap || x.op == MapOp::kAdvise)
+  if (x.op == MapOp::map || x.op == MapOp::remap || x.op == MapOp::advise)
     text += fmt::format(" flags {:#x}", x.flags);
   if (x.has_file)
     text += fmt::format(" {} offset {:#x} content {}", path_text(x.path), x.offset, trace::to_string(x.file));
@@ -208,12 +208,12 @@ std::string input_text(const Input& input) {
 }
 
 std::string state_text(const TraceReader& trace) {
-  if (trace.metadata().state == TraceState::kFinished) return trace.metadata().end.summary();
+  if (trace.metadata().state == TraceState::finished) return trace.metadata().end.summary();
   return RecorderLock::holder(trace.path()) != 0 ? "recording" : "killed";
 }
 
 uint64_t length_of(const TraceReader& trace, const ProcessInfo& process) {
-  uint64_t begin = process.origin == ProcessOrigin::kForked ? process.parent_time.value : 0;
+  uint64_t begin = process.origin == ProcessOrigin::forked ? process.parent_time.value : 0;
   return std::max(last_time_of(trace, process).value, begin) - begin;
 }
 

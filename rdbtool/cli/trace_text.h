@@ -2,7 +2,7 @@
 // How the commands show what is in a trace: amounts, moments, and inputs as one line each.
 #pragma once
 
-#include "rdbtool/trace/reader.h"
+#include "rdbtool/trace/trace_reader.h"
 
 #include <string>
 

@@ -3,7 +3,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/print_error.h"
-#include "rdbtool/guest/ending.h"
+#include "rdbtool/guest/process/ending.h"
 #include "rdbtool/trace/trace_dir.h"
 
 #include <algorithm>
@@ -131,19 +131,19 @@ private:
 
 } // namespace
 
-void take_until_fail(CLI::App& app, UntilFail& options) {
-  auto* wanted =
-      app.add_flag("--until-fail", options.wanted,
+void take_until_fail(CommandOptions& command, UntilFail& options) {
+  Option wanted =
+      command.flag("--until-fail", options.wanted,
                    "Record in chaos again and again with other seeds; keep the first run that fails");
-  app.add_option("-n", options.runs, "With --until-fail: at most so many runs")
-      ->needs(wanted)
-      ->check(CLI::Range(uint64_t{1}, uint64_t{INT64_MAX}).description("NUMBER"));
-  app.add_option("--for", options.time, "With --until-fail: at most so long (30s, 5m, 2h)")->needs(wanted);
-  app.add_option(
-         "--detect", options.detect,
-         "With --until-fail: a shell command that succeeds for a run that failed; it gets RDB_TRACE and "
-         "RDB_STATUS")
-      ->needs(wanted);
+  command.option("-n", options.runs, "With --until-fail: at most so many runs")
+      .needs(wanted)
+      .between(1, INT64_MAX);
+  command.option("--for", options.time, "With --until-fail: at most so long (30s, 5m, 2h)").needs(wanted);
+  command
+      .option("--detect", options.detect,
+              "With --until-fail: a shell command that succeeds for a run that failed; it gets RDB_TRACE and "
+              "RDB_STATUS")
+      .needs(wanted);
 }
 
 std::optional<record::SessionResult> record_until_fail(record::SessionOptions session,
@@ -176,11 +176,12 @@ std::optional<record::SessionResult> record_until_fail(record::SessionOptions se
                         search.run_seconds(), machine.turns.seed));
         return result;
       }
-      trace::remove_trace(result.trace);
+      if (!result.trace.empty()) trace::remove_trace(result.trace);
       say(before);
       if (!result.too_late) guest::end_as({guest::Ending::Kind::signalled, result.told_to_end});
       return std::nullopt;
     }
+    if (result.trace.empty()) return result; // it could not be started
     search.end_run();
     bool recorded_whole = result.complete || result.ending.kind == guest::Ending::Kind::signalled;
     if (!recorded_whole) {

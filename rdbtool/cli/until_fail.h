@@ -3,9 +3,9 @@
 // fails. Good runs are thrown away.
 #pragma once
 
+#include "rdbtool/cli/options.h"
 #include "rdbtool/record/session.h"
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 
@@ -18,7 +18,7 @@ struct UntilFail {
   std::string detect; // a shell command that knows a failed run: it gets RDB_TRACE and RDB_STATUS
 };
 
-void take_until_fail(CLI::App& app, UntilFail& options);
+void take_until_fail(CommandOptions& command, UntilFail& options);
 
 // The first run that failed; nothing if none did. The seeds begin with that of the session.
 std::optional<record::SessionResult> record_until_fail(record::SessionOptions session,

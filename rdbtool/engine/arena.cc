@@ -15,6 +15,10 @@ constexpr size_t kChunk = 2 << 20;        // a huge page
 
 } // namespace
 
+void no_memory_for_code() {
+  limit("there is not enough memory for the translation of more code ({})", std::strerror(errno));
+}
+
 Arena::~Arena() {
   for (const Chunk& chunk : chunks_)
     munmap(chunk.mapping, chunk.mapped);
@@ -28,8 +32,7 @@ void Arena::next_chunk(size_t wanted) {
     Chunk chunk{nullptr, huge ? 2 * kChunk : kFirstChunk, nullptr, huge ? kChunk : kFirstChunk};
     chunk.mapping = mmap(nullptr, chunk.mapped, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (chunk.mapping == MAP_FAILED)
-      limit("no memory for the translation of more code ({})", std::strerror(errno));
+    if (chunk.mapping == MAP_FAILED) no_memory_for_code();
     auto begin = reinterpret_cast<uint64_t>(chunk.mapping);
     if (huge) begin = (begin + kChunk - 1) & ~(kChunk - 1);
     chunk.begin = reinterpret_cast<std::byte*>(begin);

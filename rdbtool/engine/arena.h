@@ -13,6 +13,9 @@
 
 namespace rdb::engine {
 
+// Throws Limit. A function of its own, because code that is compiled without exceptions includes this, too.
+[[noreturn]] void no_memory_for_code();
+
 class Arena {
 public:
   Arena() = default;

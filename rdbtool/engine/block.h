@@ -3,7 +3,8 @@
 // It knows how to turn each of its own addresses back into the guest's state.
 #pragma once
 
-#include "rdbtool/engine/decode.h"
+#include "rdbtool/engine/instructions/decode.h"
+#include "rdbtool/engine/state.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,9 +20,9 @@ struct DirectHook {
   // `context`: the same as that of all addresses.
   void (*function)(void* context, void* argument, uint64_t pc) = nullptr;
   void* argument = nullptr;
-  // Is called first, like QuickCall: with the guest's FS base and vector registers in place, unless it calls
-  // Translator::leave_quick_hook(). False: it has done nothing, and `function` is to be called.
-  bool (*quick)(void* context, void* argument, uint64_t pc) = nullptr;
+  // Is called first, like FastSyscall: with the guest's FS base and vector registers in place, unless it
+  // calls Translator::leave_fast_hook(). False: it has done nothing, and `function` is to be called.
+  bool (*fast)(void* context, void* argument, uint64_t pc) = nullptr;
 };
 
 // Who hooks an address.
@@ -54,9 +55,6 @@ enum class ExitKind : uint8_t {
   step,    // an instruction whose stores the host has to log
   changed, // the guest's code is not what was translated
 };
-
-// A place in the code cache, from its beginning; 0 is none. There are many of them.
-using CodeOffset = uint32_t;
 
 // A way out of a block. Its number is what translated code stores before it goes to the host.
 struct Exit {
@@ -91,6 +89,7 @@ enum Spill : uint8_t {
   kBudgetInRcx = 8,  // rcx holds the budget and will be stored back
   kBudgetInRax = 16, // the same with rax
   kTraps = 32,       // the CPU tells of a watched write by this instruction: see WatchFilter::trapped()
+  kFetches = 64,     // the guest's code is compared: an access that faults is a fetch of the guest's
 };
 
 // What a place in a block means for the guest; valid up to the next entry. There are several for each

@@ -2,7 +2,8 @@
 #include "rdbtool/engine/code_cache.h"
 
 #include "rdbtool/base/error.h"
-#include "rdbtool/engine/bridge.h"
+#include "rdbtool/base/log.h"
+#include "rdbtool/engine/translate/bridge.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -300,6 +301,7 @@ void CodeCache::invalidate(uint64_t begin, uint64_t end) {
 }
 
 void CodeCache::flush_all() {
+  log_line(Topic::engine, "the code cache is emptied, {} bytes were used", used());
   reset();
   ++generation_;
 }

@@ -5,8 +5,8 @@
 
 #include "rdbtool/engine/arena.h"
 #include "rdbtool/engine/block.h"
-#include "rdbtool/engine/glue.h"
 #include "rdbtool/engine/pc_table.h"
+#include "rdbtool/engine/translate/glue.h"
 #include "rdbtool/engine/watch_filter.h"
 
 #include <span>

@@ -31,6 +31,8 @@ struct Registers {
   uint64_t kept_flags = 0;
 
   static constexpr uint64_t kAlignmentCheck = 1 << 18;
+  // Set in what a handler sees of an instruction that has faulted. It is gone when the next one is executed.
+  static constexpr uint64_t kResume = 1 << 16;
   // As the guest sees them.
   uint64_t flags() const { return rflags | kept_flags; }
   void set_flags(uint64_t flags) {
@@ -39,6 +41,17 @@ struct Registers {
   }
 };
 
+// Addresses between the two halves: no access reaches them, and no branch.
+constexpr bool is_canonical(uint64_t address) {
+  return address + (1ull << 47) < 1ull << 48;
+}
+
+// The page behind all others, whose three functions the kernel emulates for old programs.
+inline constexpr uint64_t kVsyscallPage = 0xFFFFFFFFFF600000;
+constexpr bool is_in_vsyscall_page(uint64_t address) {
+  return address >> 12 == kVsyscallPage >> 12;
+}
+
 // x87, SSE, AVX (and AVX-512) state in the standard, non-compacted XSAVE layout.
 // Its size depends on the CPU: see Engine::vector_size().
 using VectorImage = std::span<std::byte>;
@@ -46,17 +59,17 @@ using VectorImage = std::span<std::byte>;
 enum class StopReason : uint8_t {
   limit,       // the requested number of instructions was executed
   system_call, // the syscall instruction was executed (and counted); rip is behind it, rcx and r11 are set
-  input,       // before an instruction whose result comes from outside (rdtsc, cpuid ...): see InputKind
-  address,     // before an instruction at which a stop was requested
-  access,      // before an instruction that touches a watched range
-  written,     // behind one that wrote to a watched range, if the engine tells of it so: `access` has its pc
-  fault,       // an instruction raised a synchronous signal; rip is where the kernel would report it
+  input,   // before an instruction whose result comes from outside (rdtsc, cpuid ...): see InputInstruction
+  address, // before an instruction at which a stop was requested
+  access,  // before an instruction that touches a watched range
+  written, // behind one that wrote to a watched range, if the engine tells of it so: `access` has its pc
+  fault,   // an instruction raised a synchronous signal; rip is where the kernel would report it
   interrupted, // interrupt() was called
 };
 
 // Instructions whose result is an input. The owner executes them, or answers from a log, with
 // Engine::finish_input().
-enum class InputKind : uint8_t { none, rdtsc, rdtscp, cpuid, rdrand, rdseed, rdpid, xgetbv };
+enum class InputInstruction : uint8_t { none, rdtsc, rdtscp, cpuid, rdrand, rdseed, rdpid, xgetbv };
 
 // What the kernel would tell the guest's signal handler.
 struct Fault {
@@ -75,7 +88,7 @@ struct Access {
 // Why run() came back. The other members belong to one reason each.
 struct Stop {
   StopReason reason = StopReason::limit;
-  InputKind input = InputKind::none;
+  InputInstruction input = InputInstruction::none;
   Fault fault;
   Access access;
 };
@@ -87,27 +100,28 @@ public:
   // Copies as much as the guest itself could; the number of bytes done.
   virtual size_t read(GuestAddr from, void* to, size_t size) = 0;
   virtual size_t write(GuestAddr to, const void* from, size_t size) = 0;
-  // How many bytes at `address` the guest may execute (at least 1 if any; need not be more than `wanted`).
-  virtual size_t executable_bytes(GuestAddr address, size_t wanted) = 0;
+  // Copies what the guest may execute, up to the first byte that it could not fetch; the number of bytes
+  // done.
+  virtual size_t read_code(GuestAddr from, void* to, size_t size) = 0;
   // The engine is about to translate code of this page. From now on the owner notices writes to it and calls
   // Engine::invalidate(); or, where there are too many of them, leaves it to the engine to compare.
   enum class CodeWatch : uint8_t { noticed, compare };
   virtual CodeWatch watch_code_page(GuestAddr page) = 0;
 };
 
-// Carries out a system call without leaving guest code: see Engine::set_quick_call().
-struct QuickCall {
+// Carries out a system call without leaving guest code: see Engine::set_fast_syscall().
+struct FastSyscall {
   // Done: true, with the result in rax. False: run() returns StopReason::system_call as without it.
   bool (*function)(void* context, Registers& registers, uint64_t executed) = nullptr;
   void* context = nullptr;
 };
 
 struct Statistics {
-  uint64_t blocks = 0;       // basic blocks translated
-  uint64_t traces = 0;       // hot paths translated
-  uint64_t translated = 0;   // guest instructions translated, all flavours
-  uint64_t host_entries = 0; // times guest code was left for the host
-  uint64_t quick_calls = 0;  // system calls that did not need that
+  uint64_t blocks = 0;        // basic blocks translated
+  uint64_t traces = 0;        // hot paths translated
+  uint64_t translated = 0;    // guest instructions translated, all flavours
+  uint64_t host_entries = 0;  // times guest code was left for the host
+  uint64_t fast_syscalls = 0; // system calls that did not need that
   uint64_t indirect_misses = 0;
   uint64_t flushes = 0;
   uint64_t cache_bytes = 0;
@@ -148,7 +162,7 @@ public:
   // registers and FS base: it must be compiled with -mgeneral-regs-only and without stack protector, and use
   // nothing thread-local. Of the registers it may use and change the general ones; `executed` is what
   // executed() would say.
-  virtual void set_quick_call(QuickCall quick) = 0;
+  virtual void set_fast_syscall(FastSyscall fast) = 0;
 
   // Stop before the instruction at this address, every time.
   virtual void add_stop(GuestAddr address) = 0;

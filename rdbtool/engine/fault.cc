@@ -47,6 +47,10 @@ bool Translator::handle_signal(int signal, siginfo_t* info, void* ucontext) {
   pending_fault_.info = *info;
   pending_fault_.trap_number = static_cast<uint64_t>(gregs[REG_TRAPNO]);
   pending_fault_.error_code = static_cast<uint64_t>(gregs[REG_ERR]);
+  constexpr uint64_t kFetch = 0x10;
+  if (entry.spill() & kFetches) pending_fault_.error_code |= kFetch;
+  // The file that the code is in has become shorter, and the block may begin before its end.
+  unfetched_ = entry.spill() & kFetches && signal == SIGBUS ? cache_.block_at(pc) : nullptr;
   // An instruction's own address in siginfo is the guest's, too.
   if (reinterpret_cast<uint64_t>(info->si_addr) == pc)
     pending_fault_.info.si_addr = reinterpret_cast<void*>(entry.pc());

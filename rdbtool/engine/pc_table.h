@@ -4,6 +4,8 @@
 // look-up in a large table takes is waiting for memory.
 #pragma once
 
+#include "rdbtool/engine/arena.h"
+
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -67,7 +69,7 @@ private:
   void allocate(size_t size) {
     // Large ones come from the kernel, which clears them where they are used.
     entries_.reset(static_cast<Entry*>(std::calloc(size, sizeof(Entry))));
-    if (!entries_) std::abort(); // where there is no memory for this, nothing can be said either
+    if (!entries_) no_memory_for_code();
     mask_ = size - 1;
     used_ = 0;
   }

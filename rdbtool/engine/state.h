@@ -13,8 +13,11 @@ namespace rdb::engine {
 
 inline constexpr size_t kIndirectSlots = 65536;
 
-inline constexpr uint32_t kInQuickCall = 1; // at most a few calls deep
-inline constexpr uint32_t kInQuickHook = 2; // debug code, which may need all of the stack
+// A place in the code cache, from its beginning; 0 is none. There are many of them.
+using CodeOffset = uint32_t;
+
+inline constexpr uint32_t kInFastCall = 1; // at most a few calls deep
+inline constexpr uint32_t kInFastHook = 2; // debug code, which may need all of the stack
 
 struct State {
   // Touched by nearly every block: one cache line.
@@ -30,13 +33,14 @@ struct State {
 
   // System calls and single steps first call this with only the general registers saved. It returns where to
   // go on in translated code, or 0.
-  uint64_t (*quick_entry)(void*) = nullptr;
-  void* quick_context = nullptr;
-  uint32_t in_quick_call = 0; // host code runs, but with the guest's FS base and vectors: kInQuickCall ...
-  // At a hook: this is called with the guest's whole state saved and returns like quick_entry. The other is
-  // called first at some, like quick_entry.
+  uint64_t (*fast_entry)(void*) = nullptr;
+  void* fast_context = nullptr;
+  CodeOffset indirect_from = 0; // code of the last indirect branch whose target was looked for
+  uint32_t in_fast_call = 0;    // host code runs, but with the guest's FS base and vectors: kInFastCall ...
+  // At a hook: this is called with the guest's whole state saved and returns like fast_entry. The other is
+  // called first at some, like fast_entry.
   uint64_t (*hook_entry)(void*) = nullptr;
-  uint64_t (*quick_hook_entry)(void*) = nullptr;
+  uint64_t (*fast_hook_entry)(void*) = nullptr;
 
   alignas(64) Registers registers;
   uint64_t log_cursor = 0; // where the next StoreLogEntry goes; 0: stores are not logged

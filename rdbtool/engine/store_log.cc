@@ -5,9 +5,9 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/engine/block.h"
-#include "rdbtool/engine/decoded.h"
-#include "rdbtool/engine/odd_operand.h"
-#include "rdbtool/engine/operand.h"
+#include "rdbtool/engine/instructions/decoded.h"
+#include "rdbtool/engine/instructions/odd_operand.h"
+#include "rdbtool/engine/instructions/operand.h"
 #include "rdbtool/engine/state.h"
 #include "rdbtool/engine/translator.h"
 

@@ -3,7 +3,7 @@
 // each store (TranslatorOptions::log_stores). Played backwards, the entries give the old memory again.
 #pragma once
 
-#include "rdbtool/engine/emit.h"
+#include "rdbtool/engine/translate/emit.h"
 
 #include <cstdint>
 #include <functional>

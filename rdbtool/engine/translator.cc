@@ -4,12 +4,14 @@
 #include "rdbtool/engine/translator.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/log.h"
+#include "rdbtool/engine/instructions/operand.h"
 #include "rdbtool/engine/interrupt_bias.h"
-#include "rdbtool/engine/operand.h"
-#include "rdbtool/engine/timed.h"
+#include "rdbtool/engine/scoped_ticks.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cpuid.h>
 #include <cstring>
 #include <utility>
 
@@ -25,6 +27,14 @@ constexpr int64_t kLargestBudget = 1ll << 31;
 
 uint64_t nanoseconds() {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+// Those that xgetbv can read; the second came later.
+bool has_control_register(uint64_t number) {
+  constexpr uint32_t kSecond = 4;
+  uint32_t a = 0, b, c, d;
+  if (static_cast<uint32_t>(number) != 1) return static_cast<uint32_t>(number) == 0;
+  return __get_cpuid_count(13, 1, &a, &b, &c, &d) && a & kSecond;
 }
 
 // The state that programs begin with.
@@ -45,10 +55,10 @@ Translator::Translator(GuestMemory& memory, const TranslatorOptions& options)
       cache_(options.cache_place, options.cache_size, options.table_place), state_(cache_.state()),
       watches_(cache_.watches()), started_ticks_(__rdtsc()), started_ns_(nanoseconds()) {
   cache_.count_uses_to(options.traces ? options.uses_before_trace : INT32_MAX);
-  state_.quick_entry = &quick_entry;
-  state_.quick_context = this;
+  state_.fast_entry = &fast_entry;
+  state_.fast_context = this;
   state_.hook_entry = &hook_entry;
-  state_.quick_hook_entry = &quick_hook_entry;
+  state_.fast_hook_entry = &fast_hook_entry;
 }
 
 Stop Translator::run(uint64_t limit, FirstStop first) {
@@ -141,6 +151,10 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
     executed_ += static_cast<uint64_t>(budget_set_ - without_bias(state_.budget) + owed);
     if (number == kExitFault) {
       regs.rip = fault_pc_;
+      if (unfetched_ != nullptr) {
+        cache_.kill(*std::exchange(unfetched_, nullptr));
+        return Next::go_on;
+      }
       if (written_) {
         written_ = false;
         find_basic(memory_, stops_, fault_pc_, 1, path_);
@@ -173,6 +187,7 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
       must_check_ = true;
       return Next::go_on;
     case ExitKind::indirect:
+      if (!is_canonical(state_.indirect_target)) return bad_target(stop);
       regs.rip = state_.indirect_target;
       pending_indirect_ = number == kExitIndirectMiss;
       ++statistics_.indirect_misses;
@@ -209,16 +224,17 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
       return Next::go_on;
     case ExitKind::system_call:
       regs.rip = exit.target;
-      if (quick_done_) {
-        quick_done_ = false;
+      if (fast_done_) {
+        fast_done_ = false;
         return Next::go_on;
       }
-      regs.gpr[RCX] = regs.rip;
-      regs.gpr[R11] = regs.flags();
+      note_call(regs);
       stop.reason = StopReason::system_call;
       return Next::stop;
     case ExitKind::input:
       regs.rip = exit.target;
+      if (exit.instruction->input == InputInstruction::xgetbv && !has_control_register(regs.gpr[RCX]))
+        return raise(stop, SIGSEGV, SI_KERNEL, 0, kProtectionFault, 0);
       current_input_ = *exit.instruction;
       stop.reason = StopReason::input;
       stop.input = exit.instruction->input;
@@ -229,6 +245,8 @@ Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
       return emulate(stop, *exit.instruction);
     case ExitKind::invalid:
       regs.rip = exit.target;
+      if (exit.instruction->opcode == kProtectionFault)
+        return raise(stop, SIGSEGV, SI_KERNEL, 0, kProtectionFault, 0);
       return raise(stop, SIGILL, ILL_ILLOPN, exit.target, 6, 0);
     case ExitKind::refused:
       regs.rip = exit.target;
@@ -341,6 +359,7 @@ void Translator::find_path(uint64_t pc, size_t most) {
 
 Block& Translator::make(Flavour flavour, std::span<const PathStep> path, PathEnd end, CodeTrust trust) {
   statistics_.translated += path.size();
+  log_line(Topic::engine, "translates {} instructions at {:#x}", path.size(), path[0].instruction.pc);
   return translate(cache_, path, flavour, end, hooks_, trust);
 }
 
@@ -391,13 +410,33 @@ Block* Translator::block_for(uint64_t pc, uint64_t remaining) {
 // The guest goes where it must not: the fault that the kernel would raise for the fetch.
 Translator::Next Translator::no_code(Stop& stop) {
   uint64_t address = path_.fault_address;
+  // The kernel looks at the address by itself, and keeps no trap of it.
+  if (is_in_vsyscall_page(address)) return raise(stop, SIGSEGV, SI_KERNEL, 0, 0, 0);
+  // No branch goes there, but a return from a signal handler does.
+  if (!is_canonical(address)) return raise(stop, SIGSEGV, SI_KERNEL, 0, kProtectionFault, 0);
   uint8_t probe;
   bool mapped = memory_.read(GuestAddr(address), &probe, 1) == 1;
   return raise(stop, SIGSEGV, mapped ? SEGV_ACCERR : SEGV_MAPERR, address, 14, mapped ? 0x15 : 0x14);
 }
 
+// An indirect branch has gone to an address that there cannot be. The CPU does not get that far: the fault is
+// the branch's, which has changed no register. (Here a call has pushed its return address all the same.)
+Translator::Next Translator::bad_target(Stop& stop) {
+  Registers& regs = state_.registers;
+  const MapEntry* entry = map_entry(reinterpret_cast<uint64_t>(cache_.at(state_.indirect_from)));
+  RDB_CHECK(entry != nullptr);
+  regs.rip = entry->pc();
+  std::optional<Instruction> branch = instruction_at(memory_, regs.rip);
+  RDB_CHECK(branch);
+  if (branch->kind == Kind::ret) regs.gpr[RSP] -= 8u + branch->pop_bytes;
+  if (branch->kind == Kind::call_indirect) regs.gpr[RSP] += 8;
+  --executed_;
+  return raise(stop, SIGSEGV, SI_KERNEL, 0, kProtectionFault, 0);
+}
+
 Translator::Next Translator::raise(Stop& stop, int signal, int code, uint64_t address, uint64_t trap,
                                    uint64_t error) {
+  state_.registers.rflags &= ~Registers::kResume;
   stop.reason = StopReason::fault;
   stop.fault = {};
   stop.fault.signal = signal;

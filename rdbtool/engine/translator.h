@@ -5,8 +5,8 @@
 #pragma once
 
 #include "rdbtool/engine/code_cache.h"
-#include "rdbtool/engine/path.h"
 #include "rdbtool/engine/store_log.h"
+#include "rdbtool/engine/translate/code_path.h"
 
 #include <atomic>
 #include <exception>
@@ -38,7 +38,7 @@ public:
   uint64_t executed() const override { return executed_; }
   InputResult execute_input() override;
   void finish_input(const InputResult& result) override;
-  void set_quick_call(QuickCall quick) override { quick_ = quick; }
+  void set_fast_syscall(FastSyscall fast) override { fast_ = fast; }
   void add_stop(GuestAddr address) override;
   void remove_stop(GuestAddr address) override;
   void add_watch(GuestAddr address, uint64_t size, bool reads, bool writes) override;
@@ -71,12 +71,12 @@ public:
     hooked_at_ = executed_;
     hooked_pc_ = state_.registers.rip;
   }
-  // DirectHook::quick runs, and has not left the guest's FS base and vector registers.
-  bool in_quick_hook() const { return state_.in_quick_call == kInQuickHook; }
+  // DirectHook::fast runs, and has not left the guest's FS base and vector registers.
+  bool in_fast_hook() const { return state_.in_fast_call == kInFastHook; }
   // It needs the host's, or something else that only DirectHook::function may do.
-  void leave_quick_hook();
+  void leave_fast_hook();
   // The same from a handler, which has the host's FS base already, and whose context has the vectors.
-  void leave_quick_hook(void* ucontext);
+  void leave_fast_hook(void* ucontext);
   // What it calls then must not throw, but may say so.
   void fail_hook(std::exception_ptr failure) { hook_failure_ = std::move(failure); }
 
@@ -113,8 +113,6 @@ public:
   const State& state() const { return state_; }
   State& state() { return state_; }
   bool has_stop(GuestAddr address) const { return stops_.count(address.value) != 0; }
-  // Takes the clock back after instructions that do not count (calls made by debug code).
-  void set_executed(uint64_t executed) { executed_ = executed; }
   // Host addresses of the code cache, for those who must keep it out of the guest's sight.
   bool owns(uint64_t address) const { return cache_.contains(address); }
 
@@ -126,11 +124,14 @@ private:
   Next take_exit(Stop& stop, uint32_t number);
   Next step(Stop& stop, uint64_t most);
   Next no_code(Stop& stop);
+  Next bad_target(Stop& stop);
   Next emulate(Stop& stop, const Instruction& instruction);
   Next emulate_xsave(Stop& stop, const Instruction& instruction);
   Next raise(Stop& stop, int signal, int code, uint64_t address, uint64_t trap, uint64_t error);
-  Next check_store(Stop& stop, uint64_t address, size_t size);
-  Next store_emulated(Stop& stop, uint64_t address, const void* bytes, size_t size);
+  bool can_store(uint64_t address, size_t size);
+  Next execute_itself(Stop& stop, const Instruction& instruction);
+  Next store_emulated(Stop& stop, const Instruction& instruction, uint64_t address, const void* bytes,
+                      size_t size);
   bool watched(const Instruction& instruction, Access& access);
   void restore_spilled(const MapEntry& entry, long long* gregs) const;
   void leave_for_fault(long long* gregs);
@@ -147,12 +148,18 @@ private:
   int64_t budget_for(uint64_t remaining) const;
   Next record_trace(Stop& stop);
   // Where translated code goes on after a system call that needed no host; 0 if it has to leave.
-  uint64_t quick_call(const Exit& exit);
+  uint64_t run_fast_syscall(const Exit& exit);
   // The same after a single step.
-  uint64_t quick_step(const Exit& exit);
-  static uint64_t quick_entry(void* translator);
+  uint64_t fast_step(const Exit& exit);
+  static uint64_t fast_entry(void* translator);
+  // What the instruction syscall does to registers; the functions of the vsyscall page do not.
+  static void note_call(Registers& regs) {
+    if (is_in_vsyscall_page(regs.rip)) return;
+    regs.gpr[RCX] = regs.rip;
+    regs.gpr[R11] = regs.flags();
+  }
   static uint64_t hook_entry(void* translator);
-  static uint64_t quick_hook_entry(void* translator);
+  static uint64_t fast_hook_entry(void* translator);
   uint64_t call_hook();
   void call_hook_of(const DirectHook& direct, uint64_t pc);
   bool hook_step(uint64_t pc);
@@ -173,8 +180,8 @@ private:
   bool must_step_ = false; // the flags are stale until one more instruction is done
   bool first_ = false;     // nothing was executed since run() began: a stop here is passed
   bool pending_indirect_ = false;
-  bool quick_done_ = false; // the system call that guest code was left at is done
-  QuickCall quick_;
+  bool fast_done_ = false; // the system call that guest code was left at is done
+  FastSyscall fast_;
   uint32_t pending_link_ = 0; // a direct exit to be linked to whatever is entered next
   uint64_t run_target_ = 0;
   bool run_shortened_ = false; // by a hook
@@ -183,7 +190,8 @@ private:
   Instruction current_input_; // the instruction that run() stopped before
   Fault pending_fault_;
   uint64_t fault_pc_ = 0;
-  bool written_ = false; // it is no fault but a write that was watched
+  Block* unfetched_ = nullptr; // it is no fault: the code of this block cannot all be fetched any more
+  bool written_ = false;       // it is no fault but a write that was watched
   int fault_owed_ = 0;
   StopSet stops_;
   HookSet hooks_;

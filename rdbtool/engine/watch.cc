@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Does an instruction touch a watched range? Translated code asks a filter; what that cannot tell is asked
 // here, before a single step.
-#include "rdbtool/engine/operand.h"
+#include "rdbtool/engine/instructions/operand.h"
 #include "rdbtool/engine/translator.h"
 
 #include <algorithm>

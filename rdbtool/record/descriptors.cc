@@ -1,69 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/record/descriptors.h"
 
-#include "rdbtool/guest/host_descriptors.h"
+#include "rdbtool/guest/host/host_descriptors.h"
+#include "rdbtool/syscalls/facts.h"
 
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
 namespace rdb::record {
 namespace {
-
-// Calls after which every descriptor and every mapping still means what it meant before.
-bool keeps_descriptors(int64_t number) {
-  switch (number) {
-  case SYS_read:
-  case SYS_pread64:
-  case SYS_readv:
-  case SYS_lseek:
-  case SYS_fstat:
-  case SYS_poll:
-  case SYS_clock_gettime:
-  case SYS_gettimeofday:
-  case SYS_futex:
-  case SYS_rt_sigaction:
-  case SYS_rt_sigprocmask:
-  case SYS_rt_sigreturn:
-    return true;
-  default:
-    return is_write(number);
-  }
-}
-
-// Calls that give a number which is in use to another file, or to none.
-bool moves_descriptors(int64_t number) {
-  switch (number) {
-  case SYS_dup2:
-  case SYS_dup3:
-  case SYS_close:
-  case SYS_close_range:
-    return true;
-  default:
-    return false;
-  }
-}
 
 bool is_null_device(const struct stat& info) {
   return S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3);
 }
 
 } // namespace
-
-bool is_write(int64_t number) {
-  switch (number) {
-  case SYS_write:
-  case SYS_writev:
-  case SYS_pwrite64:
-  case SYS_pwritev:
-  case SYS_pwritev2:
-  case SYS_sendto:
-  case SYS_sendmsg:
-  case SYS_sendmmsg:
-    return true;
-  default:
-    return false;
-  }
-}
 
 OwnCopy::OwnCopy(int guest_fd) : fd_(guest::duplicate_out_of_reach(guest_fd)) {}
 
@@ -85,9 +35,9 @@ trace::OutputStream Descriptors::stream_of(int fd, const struct stat& info) cons
     return standard_[standard].inode != 0 && standard_[standard].inode == info.st_ino &&
            standard_[standard].device == info.st_dev;
   };
-  if (fd == 2 && is(2)) return trace::OutputStream::kStderr;
-  if (is(1)) return trace::OutputStream::kStdout;
-  return is(2) ? trace::OutputStream::kStderr : trace::OutputStream::kNone;
+  if (fd == 2 && is(2)) return trace::OutputStream::standard_error;
+  if (is(1)) return trace::OutputStream::standard_output;
+  return is(2) ? trace::OutputStream::standard_error : trace::OutputStream::none;
 }
 
 Descriptors::Facts Descriptors::facts(int fd, const guest::AddressSpace& space) {
@@ -101,7 +51,7 @@ Descriptors::Facts Descriptors::facts(int fd, const guest::AddressSpace& space) 
   facts.stream = stream_of(fd, info);
   // Asking again at each call would be too much for servers; nobody redirects output by way of these.
   bool server_file = S_ISSOCK(info.st_mode) || (info.st_mode & S_IFMT) == 0;
-  facts.may_be_moved = fd == 1 || fd == 2 || facts.stream != trace::OutputStream::kNone || !server_file;
+  facts.may_be_moved = fd == 1 || fd == 2 || facts.stream != trace::OutputStream::none || !server_file;
   for (const auto& [begin, mapping] : space.mappings())
     facts.mapped |= mapping.inode == info.st_ino && mapping.device == info.st_dev && mapping.inode != 0;
   if (remember && !changing()) {
@@ -123,16 +73,16 @@ std::shared_ptr<const OwnCopy> Descriptors::copy(int fd) {
 
 trace::OutputStream Descriptors::stream(int fd, int open) const {
   struct stat info;
-  return fstat(open, &info) == 0 ? stream_of(fd, info) : trace::OutputStream::kNone;
+  return fstat(open, &info) == 0 ? stream_of(fd, info) : trace::OutputStream::none;
 }
 
 size_t Descriptors::file_of(trace::OutputStream stream) const {
-  bool one = stream == trace::OutputStream::kStderr && standard_[1] == standard_[2];
-  return static_cast<size_t>(one ? trace::OutputStream::kStdout : stream);
+  bool one = stream == trace::OutputStream::standard_error && standard_[1] == standard_[2];
+  return static_cast<size_t>(one ? trace::OutputStream::standard_output : stream);
 }
 
 void Descriptors::after_call(int64_t number) {
-  if (any_ && !keeps_descriptors(number)) forget();
+  if (any_ && facts_of(number).descriptors != DescriptorEffect::keeps) forget();
 }
 
 void Descriptors::forget() {
@@ -142,7 +92,7 @@ void Descriptors::forget() {
 }
 
 Descriptors::Change::Change(Descriptors& descriptors, int64_t number) {
-  if (!moves_descriptors(number)) return;
+  if (facts_of(number).descriptors != DescriptorEffect::moves) return;
   descriptors_ = &descriptors;
   descriptors_->forget();
   ++descriptors_->changing_;

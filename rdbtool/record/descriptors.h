@@ -4,8 +4,8 @@
 // call itself, so the answers are kept as long as every descriptor means what it meant.
 #pragma once
 
-#include "rdbtool/guest/address_space.h"
-#include "rdbtool/trace/input.h"
+#include "rdbtool/guest/memory/address_space.h"
+#include "rdbtool/trace/format/input.h"
 
 #include <array>
 #include <map>
@@ -13,9 +13,6 @@
 #include <sys/stat.h>
 
 namespace rdb::record {
-
-// Whether the call takes bytes from memory and sends them to the descriptor in its first argument.
-bool is_write(int64_t number);
 
 // A descriptor of rdb's own for a file that the guest has open.
 class OwnCopy {
@@ -40,7 +37,7 @@ public:
     bool mapped = false;       // a file of which some mapping exists
     bool regular = false;      // a file whose calls are over at once
     bool may_be_moved = false; // programs that redirect their output let this number mean another file
-    trace::OutputStream stream = trace::OutputStream::kNone;
+    trace::OutputStream stream = trace::OutputStream::none;
   };
   Facts facts(int fd, const guest::AddressSpace& space);
   // A copy that means the file which the number means now, whatever others make of the number. Kept for the

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// SIGKILL that a recorded process sends to itself, to its group, or to all processes. The kernel would end
-// the recorder too, which is in the same group; and the process, before its log says how it ends.
+// SIGKILL that a recorded process sends to itself, to its group, or to all processes. The kernel would kill
+// the recorder too, which is in the same group, and would kill the process before its log says how it ended.
 #pragma once
 
-#include "rdbtool/guest/process.h"
+#include "rdbtool/guest/process/process.h"
 
 #include <optional>
 #include <sys/types.h>

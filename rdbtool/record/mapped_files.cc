@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/record/mapped_files.h"
 
+#include "rdbtool/guest/process/open_call.h"
+#include "rdbtool/syscalls/facts.h"
+
 #include <algorithm>
 #include <cstring>
 #include <fcntl.h>
@@ -16,50 +19,20 @@ enum class Names : uint8_t { nothing, descriptor, path };
 struct Target {
   Names names = Names::nothing;
   uint8_t argument = 0;
-  int8_t directory = -1; // argument that holds the descriptor of the path's directory
+  int16_t directory = kNoArgument; // argument that holds the descriptor of the path's directory
 };
 
-Target target_of(const guest::SystemCall& call) {
-  const SyscallArgs& a = call.arguments;
-  switch (call.number) {
-  case SYS_ftruncate:
-  case SYS_fallocate:
-  case SYS_sendfile:
-    return {Names::descriptor, 0};
-  case SYS_splice:
-  case SYS_copy_file_range:
-    return {Names::descriptor, 2};
-  case SYS_truncate:
-  case SYS_creat:
-    return {Names::path, 0};
-  case SYS_open:
-    return a[1] & O_TRUNC ? Target{Names::path, 0} : Target{};
-  case SYS_openat:
-    return a[2] & O_TRUNC ? Target{Names::path, 1, 0} : Target{};
-  case SYS_ioctl: // FICLONE and FICLONERANGE write to the descriptor
-    return {Names::descriptor, 0};
-  default:
-    return is_write(call.number) ? Target{Names::descriptor, 0} : Target{};
-  }
+Target target_of(const guest::SystemCall& call, guest::AddressSpace& space) {
+  const CallFacts& facts = facts_of(call.number);
+  if (facts.changed_fd_arg != kNoArgument)
+    return {Names::descriptor, static_cast<uint8_t>(facts.changed_fd_arg)};
+  bool changes = facts.truncates && (!facts.opens || guest::open_flags(call, space) & O_TRUNC);
+  return changes ? Target{Names::path, static_cast<uint8_t>(facts.path_arg), facts.directory_arg} : Target{};
 }
 
-// The argument that points to the offset at which the call writes.
+// The argument that points to the offset at which the call writes; 0 if there is none.
 uint64_t offset_pointer(const guest::SystemCall& call) {
-  bool has = call.number == SYS_splice || call.number == SYS_copy_file_range;
-  return has ? call.arguments[3] : 0;
-}
-
-bool truncates(int64_t number) {
-  switch (number) {
-  case SYS_ftruncate:
-  case SYS_truncate:
-  case SYS_open:
-  case SYS_openat:
-  case SYS_creat:
-    return true;
-  default:
-    return false;
-  }
+  return facts_of(call.number).position == FilePosition::pointed_to ? call.arguments[3] : 0;
 }
 
 // The size that a truncating call has given the file.
@@ -76,10 +49,10 @@ bool is_mapped(const guest::AddressSpace& space, uint64_t device, uint64_t inode
 
 } // namespace
 
-void FileChange::before(const guest::SystemCall& call, Descriptors& descriptors,
-                        const guest::AddressSpace& space, const SharedPages& shared) {
+void FileChange::before(const guest::SystemCall& call, Descriptors& descriptors, guest::AddressSpace& space,
+                        const SharedPages& shared) {
   possible_ = false;
-  Target target = target_of(call);
+  Target target = target_of(call, space);
   if (target.names == Names::nothing) return;
   struct stat info;
   if (target.names == Names::descriptor) {
@@ -88,7 +61,7 @@ void FileChange::before(const guest::SystemCall& call, Descriptors& descriptors,
     if (!may_be || fstat(fd_, &info) != 0) return;
   } else {
     fd_ = -1;
-    int directory = target.directory < 0
+    int directory = target.directory == kNoArgument
                         ? AT_FDCWD
                         : static_cast<int>(call.arguments[static_cast<size_t>(target.directory)]);
     // The kernel reads the guest's path and finds out whether it can be read.
@@ -104,29 +77,25 @@ void FileChange::before(const guest::SystemCall& call, Descriptors& descriptors,
   old_offset_ = 0;
   if (uint64_t pointer = offset_pointer(call)) {
     // What cannot be read makes the call fail.
-    auto& readable = const_cast<guest::AddressSpace&>(space);
-    readable.read(GuestAddr(pointer), &old_offset_, sizeof old_offset_);
+    space.read(GuestAddr(pointer), &old_offset_, sizeof old_offset_);
   }
   planned_ = plan(call);
+  // A file that grows changes on the page of its old end, too.
+  if (planned_.end > old_size_) planned_.begin = std::min(planned_.begin, old_size_);
 }
 
 FileChange::Range FileChange::plan(const guest::SystemCall& call) const {
   const SyscallArgs& a = call.arguments;
-  if (truncates(call.number)) return {std::min(old_size_, size_now(call)), UINT64_MAX};
+  if (facts_of(call.number).truncates) return {std::min(old_size_, size_now(call)), UINT64_MAX};
   bool appends = fd_ >= 0 && fcntl(fd_, F_GETFL) & O_APPEND;
   if (appends) return {old_size_, UINT64_MAX};
-  switch (call.number) {
-  case SYS_pwrite64:
-    return at_offset(a[3], std::min<uint64_t>(a[2], INT32_MAX));
-  case SYS_pwritev:
-    return {a[3], UINT64_MAX};
-  case SYS_write: {
-    off_t at = lseek(fd_, 0, SEEK_CUR);
-    return at < 0 ? Range{} : at_offset(static_cast<uint64_t>(at), std::min<uint64_t>(a[2], INT32_MAX));
-  }
-  default:
-    return {};
-  }
+  const CallFacts& facts = facts_of(call.number);
+  uint64_t count = std::min<uint64_t>(a[2], INT32_MAX);
+  if (facts.position == FilePosition::in_argument)
+    return facts.writes == DataForm::buffer ? at_offset(a[3], count) : Range{a[3], UINT64_MAX};
+  if (facts.position != FilePosition::own || facts.writes != DataForm::buffer) return {};
+  off_t at = lseek(fd_, 0, SEEK_CUR);
+  return at < 0 ? Range{} : at_offset(static_cast<uint64_t>(at), count);
 }
 
 FileChange::Range FileChange::at_offset(uint64_t offset, uint64_t count) const {
@@ -137,21 +106,10 @@ FileChange::Range FileChange::at_offset(uint64_t offset, uint64_t count) const {
 FileChange::Range FileChange::written(const guest::SystemCall& call, uint64_t count) const {
   bool appends = fd_ >= 0 && fcntl(fd_, F_GETFL) & O_APPEND;
   if (appends) return {old_size_, UINT64_MAX};
-  switch (call.number) {
-  case SYS_pwrite64:
-  case SYS_pwritev:
-    return at_offset(call.arguments[3], count);
-  case SYS_write:
-  case SYS_writev:
-  case SYS_sendfile:
-    break;
-  case SYS_splice:
-  case SYS_copy_file_range:
-    if (offset_pointer(call) != 0) return at_offset(old_offset_, count);
-    break;
-  default:
-    return {};
-  }
+  FilePosition position = facts_of(call.number).position;
+  if (position == FilePosition::unknown) return {};
+  if (position == FilePosition::in_argument) return at_offset(call.arguments[3], count);
+  if (offset_pointer(call) != 0) return at_offset(old_offset_, count);
   off_t end = lseek(fd_, 0, SEEK_CUR);
   return end < 0 ? Range{} : at_offset(static_cast<uint64_t>(end) - count, count);
 }
@@ -172,7 +130,7 @@ std::vector<FileChange::Piece> FileChange::after(const guest::SystemCall& call, 
     bool here = call.arguments[1] & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE);
     range.begin = call.arguments[2];
     if (here) range.end = range.begin + call.arguments[3];
-  } else if (truncates(call.number)) {
+  } else if (facts_of(call.number).truncates) {
     range = {std::min(old_size_, size_now(call)), guest::page_up(old_size_)};
   } else {
     if (result == 0 && call.number != SYS_ioctl) return pieces;
@@ -195,7 +153,9 @@ void FileChange::add_pieces(Range range, guest::AddressSpace& space, std::vector
     uint64_t from = std::max(range.begin, mapping.offset);
     uint64_t to = std::min(range.end, mapping.offset + size);
     if (from >= to) continue;
-    Piece piece{GuestAddr(mapping.begin + (from - mapping.offset)), std::vector<uint8_t>(to - from)};
+    constexpr uint64_t kLarge = 1 << 20;
+    Piece piece{GuestAddr(mapping.begin + (from - mapping.offset)), to - from, {}};
+    if (piece.size <= kLarge) piece.bytes.resize(piece.size);
     // What lies after the new end of the file cannot be read, and is zero if the file ever grows again.
     space.peek(piece.address, piece.bytes.data(), piece.bytes.size());
     pieces.push_back(std::move(piece));

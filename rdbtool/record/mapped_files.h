@@ -4,8 +4,8 @@
 // changed by way of a file.
 #pragma once
 
-#include "rdbtool/guest/address_space.h"
-#include "rdbtool/guest/machine.h"
+#include "rdbtool/guest/memory/address_space.h"
+#include "rdbtool/guest/process/machine.h"
 #include "rdbtool/record/descriptors.h"
 #include "rdbtool/record/shared_pages.h"
 
@@ -17,12 +17,13 @@ class FileChange {
 public:
   // Before the call is made: notes which mapped file it may change, one that this process has mapped or one
   // that it shares with others.
-  void before(const guest::SystemCall& call, Descriptors& descriptors, const guest::AddressSpace& space,
+  void before(const guest::SystemCall& call, Descriptors& descriptors, guest::AddressSpace& space,
               const SharedPages& shared);
 
   struct Piece {
     GuestAddr address;
-    std::vector<uint8_t> bytes;
+    uint64_t size = 0;
+    std::vector<uint8_t> bytes; // none if it is large: most of it may be a hole
   };
   // After it: the guest memory that is different now, with what it holds.
   std::vector<Piece> after(const guest::SystemCall& call, int64_t result, guest::AddressSpace& space) const;

@@ -2,32 +2,135 @@
 // What calls do to memory that a replay, which has private memory in the place of shared memory and copies of
 // files, would not find out by itself.
 #include "rdbtool/base/error.h"
-#include "rdbtool/record/file_holes.h"
+#include "rdbtool/guest/memory/nonzero_pages.h"
 #include "rdbtool/record/recorder.h"
+#include "rdbtool/syscalls/facts.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 namespace rdb::record {
-
-using guest::kPage;
-
 namespace {
 
-bool is_own(const guest::Mapping& mapping) {
-  return mapping.flags & MAP_ANONYMOUS && mapping.flags & MAP_PRIVATE;
+// Whether a part of the shared memory without a name at this address is mapped elsewhere, too. Only the
+// kernel knows which of its files the memory is.
+bool is_mapped_twice(uint64_t address) {
+  struct Entry {
+    uint64_t begin, end, offset, inode;
+  };
+  std::ifstream maps("/proc/self/maps");
+  std::vector<Entry> entries;
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream in(line);
+    Entry entry;
+    char dash;
+    std::string rights, device, name;
+    in >> std::hex >> entry.begin >> dash >> entry.end >> rights >> entry.offset >> device;
+    if (in >> std::dec >> entry.inode >> name && name == "/dev/zero") entries.push_back(entry);
+  }
+  auto has = [&](const Entry& entry) { return address >= entry.begin && address < entry.end; };
+  auto here = std::ranges::find_if(entries, has);
+  if (here == entries.end()) return false;
+  return std::ranges::any_of(entries, [&](const Entry& other) {
+    return other.begin != here->begin && other.inode == here->inode &&
+           other.offset < here->offset + (here->end - here->begin) &&
+           here->offset < other.offset + (other.end - other.begin);
+  });
 }
 
 } // namespace
 
+using guest::kPage;
+
+// What of a range is mapped and yet not there: its file was cut off.
+void Recorder::add_cut_off(guest::Process& process, uint64_t begin, uint64_t end, Parts& parts) {
+  guest::AddressSpace& space = process.space();
+  for (uint64_t at = begin; at < end;) {
+    const guest::Mapping* mapping = space.find(at);
+    if (mapping == nullptr) return;
+    uint64_t mapped_end = std::min(mapping->end, end);
+    at = space.end_of_content(*mapping, at, mapped_end);
+    if (at == mapped_end) continue;
+    guest::Mapping part = *mapping;
+    part.begin = guest::page_down(at);
+    part.end = guest::page_up(mapped_end);
+    parts.push_back(part);
+    at = mapped_end;
+  }
+}
+
+Recorder::Parts Recorder::cut_off(guest::Process& process, const guest::SystemCall& call) {
+  constexpr uint64_t kLargest = 32; // what calls that rdb carries out itself read or write
+  Parts result;
+  for (uint64_t argument : call.arguments)
+    add_cut_off(process, argument, argument + kLargest, result);
+  return result;
+}
+
+// If there is no room for its frame, the handler of SIGSEGV is tried, which may have another stack.
+Recorder::Parts Recorder::cut_off_frame(guest::Process& process, const guest::PendingSignal& signal) {
+  Parts result;
+  for (int number : {signal.number, SIGSEGV}) {
+    const guest::SignalAction& action = process.action(number);
+    if (action.handler <= reinterpret_cast<uint64_t>(SIG_IGN)) break;
+    guest::FramePlace place = guest::place_of_frame(process.registers(), process.engine().vector_size(),
+                                                    action, process.current().alternate_stack);
+    add_cut_off(process, place.begin, place.end, result);
+    if (result.empty()) break;
+  }
+  return result;
+}
+
+Recorder::Parts Recorder::cut_off_return(guest::Process& process) {
+  Parts result;
+  guest::FramePlace place = guest::frame_to_return_from(process.engine(), process.space());
+  add_cut_off(process, place.begin, place.end, result);
+  if (place.vectors != 0)
+    add_cut_off(process, place.vectors, place.vectors + process.engine().vector_size() + 4, result);
+  return result;
+}
+
+void Recorder::log_protection(guest::Process& process, const guest::Mapping& part, int protection) {
+  trace::MapInput map;
+  map.op = trace::MapOp::protect;
+  map.address = GuestAddr(part.begin);
+  map.length = part.end - part.begin;
+  map.protection = static_cast<uint8_t>(protection);
+  check(log_.append(process.current().id, process.now(), map));
+}
+
+// A call that rdb carries out itself, and replay again, has failed for memory that replay has.
+void Recorder::log_without(guest::Process& process, const Parts& missing, const guest::SystemCall& call,
+                           int64_t result) {
+  for (const guest::Mapping& part : missing)
+    log_protection(process, part, PROT_NONE);
+  log_call(process, call, result, {});
+  for (const guest::Mapping& part : missing)
+    log_protection(process, part, part.protection);
+}
+
 void Recorder::called(guest::Process& process, const guest::SystemCall& call, int64_t result) {
+  if (result == -EFAULT && facts_of(call.number).is_internal) {
+    log_without(process, cut_off(process, call), call, result);
+    return;
+  }
+  if (call.number == SYS_rt_sigreturn && result == 0) {
+    log_without(process, cut_off_return(process), call, result);
+    return;
+  }
   check_moved(process, call, result);
+  check_protected(process.space(), call);
   shared_.mappings_changed(process.space(), call, result);
-  if (shared_files_.any() && changes_mappings(call.number))
+  if (shared_files_.any() && changes_mappings(facts_of(call.number)))
     shared_files_.tell(process.space(), shared_, log_);
-  if (outside_writers_.any() && changes_mappings(call.number))
+  if (outside_writers_.any() && changes_mappings(facts_of(call.number)))
     outside_writers_.mappings_changed(process.space());
   log_call(process, call, result, {});
   log_memory_effects(process, call, result);
@@ -39,34 +142,34 @@ void Recorder::remapped(guest::Process& process, const guest::SystemCall& call, 
   trace::MapInput map;
   map.address = GuestAddr(a[0]);
   map.length = a[1];
-  switch (call.number) {
-  case SYS_mmap:
+  switch (facts_of(call.number).mapping) {
+  case MappingChange::map:
     log_mapping(process, *process.space().find(static_cast<uint64_t>(result)), -1);
     return;
-  case SYS_munmap:
-    map.op = trace::MapOp::kUnmap;
+  case MappingChange::unmap:
+    map.op = trace::MapOp::unmap;
     break;
-  case SYS_shmdt:
+  case MappingChange::detach:
     limit("a child by vfork that detaches a System V segment (shmdt of {:#x})", a[0]);
-  case SYS_mprotect:
-  case SYS_pkey_mprotect:
-    map.op = trace::MapOp::kProtect;
+  case MappingChange::protect:
+  case MappingChange::protect_with_key:
+    map.op = trace::MapOp::protect;
     map.protection = a[2] & (PROT_READ | PROT_WRITE | PROT_EXEC);
     break;
-  case SYS_mremap:
-    map.op = trace::MapOp::kRemap;
+  case MappingChange::move:
+    map.op = trace::MapOp::remap;
     map.old_address = GuestAddr(a[0]);
     map.old_length = a[1];
     map.address = GuestAddr(static_cast<uint64_t>(result));
     map.length = a[2];
     map.flags = static_cast<uint32_t>(a[3]);
     break;
-  case SYS_madvise:
-    map.op = trace::MapOp::kAdvise;
+  case MappingChange::advise:
+    map.op = trace::MapOp::advise;
     map.flags = static_cast<uint32_t>(a[2]);
     break;
-  case SYS_brk:
-    map.op = trace::MapOp::kBreak;
+  case MappingChange::set_break:
+    map.op = trace::MapOp::program_break;
     map.length = 0;
     break;
   default:
@@ -76,13 +179,52 @@ void Recorder::remapped(guest::Process& process, const guest::SystemCall& call, 
   log_memory_effects(process, call, result);
 }
 
+// What is written through one mapping of a file must not show in another: replay has two copies.
+void Recorder::check_other_views(const guest::AddressSpace& space, const guest::Mapping& mapping,
+                                 Views which) {
+  auto shows_writes = [](const guest::Mapping& one) {
+    return one.flags & MAP_SHARED && one.protection & PROT_WRITE;
+  };
+  for (const auto& [begin, other] : space.mappings()) {
+    bool same_file = other.inode == mapping.inode && other.device == mapping.device;
+    if (begin == mapping.begin || !same_file || (!shows_writes(mapping) && !shows_writes(other))) continue;
+    bool overlaps = mapping.offset < other.offset + (other.end - other.begin) &&
+                    other.offset < mapping.offset + (mapping.end - mapping.begin);
+    if (which == Views::of_the_same_part && !overlaps) continue;
+    if (mapping.flags & other.flags & MAP_SHARED)
+      limit("two shared mappings of {}, one of them writable", mapping.name);
+    limit("a private mapping of {} beside a shared one that is writable", mapping.name);
+  }
+}
+
+// The same for mappings that have become writable. Parts of what was one mapping do not count.
+void Recorder::check_protected(const guest::AddressSpace& space, const guest::SystemCall& call) {
+  bool protects = call.number == SYS_mprotect || call.number == SYS_pkey_mprotect;
+  if (!protects || !(call.arguments[2] & PROT_WRITE)) return;
+  uint64_t begin = call.arguments[0];
+  uint64_t end = begin + guest::page_up(call.arguments[1]);
+  for (const auto& [key, mapping] : space.mappings())
+    if (mapping.end > begin && mapping.begin < end && !(mapping.flags & MAP_ANONYMOUS) &&
+        mapping.flags & MAP_SHARED)
+      check_other_views(space, mapping, Views::of_the_same_part);
+}
+
 // Memory that is there twice after mremap must not be written to in one place: replay would not show it in
 // the other.
 void Recorder::check_moved(guest::Process& process, const guest::SystemCall& call, int64_t result) {
   const SyscallArgs& a = call.arguments;
-  bool twice = call.number == SYS_mremap && result >= 0 && (a[1] == 0 || a[3] & MREMAP_DONTUNMAP);
-  if (!twice) return;
+  if (call.number != SYS_mremap || result < 0) return;
   const guest::Mapping& mapping = *process.space().find(static_cast<uint64_t>(result));
+  bool twice = a[1] == 0 || a[3] & MREMAP_DONTUNMAP;
+  // One that has grown may reach a part of the file that is mapped elsewhere.
+  if (!twice && !(mapping.flags & MAP_ANONYMOUS))
+    check_other_views(process.space(), mapping, Views::of_the_same_part);
+  // So may shared memory without a name if a part of it has stayed.
+  bool nameless = mapping.flags & MAP_ANONYMOUS && mapping.flags & MAP_SHARED;
+  bool grows = guest::page_up(a[2]) > guest::page_up(a[1]);
+  if (!twice && nameless && grows && shared_.family(a[0]) == 0)
+    twice = is_mapped_twice(static_cast<uint64_t>(result));
+  if (!twice) return;
   bool writable = mapping.protection & PROT_WRITE || mapping.may_write || mapping.flags & MAP_ANONYMOUS;
   if (mapping.flags & MAP_SHARED && writable)
     limit("two shared mappings of {}, one of them writable",
@@ -92,19 +234,19 @@ void Recorder::check_moved(guest::Process& process, const guest::SystemCall& cal
 void Recorder::log_memory_effects(guest::Process& process, const guest::SystemCall& call, int64_t result) {
   const SyscallArgs& a = call.arguments;
   trace::MapInput partial;
-  switch (call.number) {
-  case SYS_mprotect:
-  case SYS_pkey_mprotect:
-    partial.op = trace::MapOp::kProtect;
+  switch (facts_of(call.number).mapping) {
+  case MappingChange::protect:
+  case MappingChange::protect_with_key:
+    partial.op = trace::MapOp::protect;
     partial.protection = a[2] & (PROT_READ | PROT_WRITE | PROT_EXEC);
     break;
-  case SYS_madvise:
+  case MappingChange::advise:
     if (!guest::drops_pages(static_cast<int>(a[2]))) return;
-    if (result == 0) log_dropped_pages(process, a[0], guest::page_up(a[0] + a[1]));
-    partial.op = trace::MapOp::kAdvise;
+    if (result == 0) log_foreign(process, a[0], guest::page_up(a[0] + a[1]));
+    partial.op = trace::MapOp::advise;
     partial.flags = static_cast<uint32_t>(a[2]);
     break;
-  case SYS_mremap:
+  case MappingChange::move:
     if (result >= 0) log_moved(process, call, static_cast<uint64_t>(result));
     return;
   default:
@@ -115,43 +257,66 @@ void Recorder::log_memory_effects(guest::Process& process, const guest::SystemCa
   partial.address = GuestAddr(done.begin);
   partial.length = done.end - done.begin;
   check(log_.append(process.current().id, process.now(), partial));
-  if (partial.op == trace::MapOp::kAdvise) log_dropped_pages(process, done.begin, done.end);
+  if (partial.op == trace::MapOp::advise) log_foreign(process, done.begin, done.end);
 }
 
-// Where pages are dropped, replay does not find again what was found here.
-void Recorder::log_dropped_pages(guest::Process& process, uint64_t begin, uint64_t end) {
+// Where replay has zeroes and this process may have something else: in memory that is not only its own.
+void Recorder::log_foreign(guest::Process& process, uint64_t begin, uint64_t end) {
   for (const auto& [key, mapping] : process.space().mappings())
-    if (!is_own(mapping))
-      log_pages(process, std::max(mapping.begin, begin), std::min(mapping.end, end), Pages::all);
+    if (!guest::is_own(mapping))
+      log_pages(process, std::max(mapping.begin, begin), std::min(mapping.end, end));
 }
 
-// Where memory of a file has become larger, replay has zeroes.
+// Where memory of a file has become larger, or was moved away from, replay has zeroes.
 void Recorder::log_moved(guest::Process& process, const guest::SystemCall& call, uint64_t target) {
   const SyscallArgs& a = call.arguments;
   uint64_t old_length = guest::page_up(a[1]);
   uint64_t new_length = guest::page_up(a[2]);
-  if (is_own(*process.space().find(target))) return;
-  if (new_length > old_length) log_pages(process, target + old_length, target + new_length, Pages::not_zero);
-  if (a[3] & MREMAP_DONTUNMAP) log_pages(process, a[0], a[0] + old_length, Pages::all);
+  if (new_length > old_length) log_foreign(process, target + old_length, target + new_length);
+  if (a[3] & MREMAP_DONTUNMAP) log_foreign(process, a[0], a[0] + old_length);
 }
 
-// What they hold now, as far as they can be read.
-void Recorder::log_pages(guest::Process& process, uint64_t begin, uint64_t end, Pages which) {
+// The page with the end of a file may hold something after it, which an earlier mapping has written there:
+// the copy of the file in the trace does not have it.
+void Recorder::log_after_end(guest::Process& process, const guest::Mapping& mapping, int fd) {
+  struct stat info;
+  if (fd < 0 || fstat(fd, &info) != 0) return;
+  auto size = static_cast<uint64_t>(info.st_size);
+  if (size % kPage == 0 || size < mapping.offset || size - mapping.offset >= mapping.end - mapping.begin)
+    return;
+  GuestAddr end(mapping.begin + (size - mapping.offset));
+  uint8_t bytes[kPage];
+  size_t rest = process.space().peek(end, bytes, kPage - size % kPage);
+  bool is_zero = std::all_of(bytes, bytes + rest, [](uint8_t byte) { return byte == 0; });
+  if (!is_zero) wrote(process, end, bytes, rest);
+}
+
+// All that memory of a file holds now, which may be little.
+void Recorder::log_anew(guest::Process& process, uint64_t begin, uint64_t end) {
+  trace::MapInput drop;
+  drop.op = trace::MapOp::advise;
+  drop.address = GuestAddr(begin);
+  drop.length = end - begin;
+  drop.flags = MADV_DONTNEED;
+  check(log_.append(process.current().id, process.now(), drop));
+  log_foreign(process, begin, end);
+}
+
+// What they hold now, as far as they can be read and are not zero.
+void Recorder::log_pages(guest::Process& process, uint64_t begin, uint64_t end) {
   guest::AddressSpace& space = process.space();
   while (begin < end) {
     const guest::Mapping* mapping = space.find(begin);
     if (mapping == nullptr) return;
     uint64_t stop = std::min(end, mapping->end);
-    FileHoles holes(*mapping);
-    ReadableMeanwhile readable(*mapping, begin, stop);
-    for (uint64_t page = begin; page < stop; page += kPage) {
-      if (which == Pages::not_zero) page = std::min(stop, holes.next_data(page));
+    guest::PossiblePages possible(*mapping);
+    guest::ReadableMeanwhile readable(*mapping, begin, stop);
+    for (uint64_t page = possible.next(begin); page < stop; page = possible.next(page + kPage)) {
       uint8_t bytes[kPage];
-      // Behind the end of a file nothing can be read.
-      if (page == stop || space.read(GuestAddr(page), bytes, kPage) != kPage) break;
+      // After the end of a file nothing can be read.
+      if (space.read(GuestAddr(page), bytes, kPage) != kPage) break;
       bool is_zero = bytes[0] == 0 && std::memcmp(bytes, bytes + 1, kPage - 1) == 0;
-      if (is_zero && which == Pages::not_zero) continue;
-      wrote(process, GuestAddr(page), bytes, kPage);
+      if (!is_zero) wrote(process, GuestAddr(page), bytes, kPage);
     }
     begin = stop;
   }

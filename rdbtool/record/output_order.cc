@@ -21,19 +21,6 @@ bool may_block(const guest::SystemCall& call, int fd) {
 
 } // namespace
 
-std::optional<size_t> output_argument(int64_t number) {
-  if (is_write(number)) return 0;
-  switch (number) {
-  case SYS_sendfile:
-    return 0;
-  case SYS_splice:
-  case SYS_copy_file_range:
-    return 2;
-  default:
-    return std::nullopt;
-  }
-}
-
 void OutputTarget::find(int fd, Descriptors& descriptors, const guest::Process& process, bool keeps_baton) {
   reset();
   fd_ = fd;
@@ -41,7 +28,7 @@ void OutputTarget::find(int fd, Descriptors& descriptors, const guest::Process& 
   stream_ = facts.stream;
   if (process.threads().size() == 1) return;
   // With a descriptor that is closed go all locks (fcntl) that the process has on a file: none for those.
-  bool may_have_locks = facts.regular && facts.stream == trace::OutputStream::kNone;
+  bool may_have_locks = facts.regular && facts.stream == trace::OutputStream::none;
   if (may_have_locks) return;
   if (descriptors.changing() || (!keeps_baton && facts.may_be_moved)) hold(descriptors);
 }
@@ -55,13 +42,13 @@ void OutputTarget::hold(Descriptors& descriptors) {
 
 void OutputTarget::reset() {
   copy_.reset();
-  stream_ = trace::OutputStream::kNone;
+  stream_ = trace::OutputStream::none;
 }
 
 int64_t OutputOrder::Turn::begin(const guest::SystemCall& call, size_t argument, Descriptors& descriptors,
                                  bool keeps_baton) {
   target_.find(static_cast<int>(call.arguments[argument]), descriptors, process_, keeps_baton);
-  if (target_.stream() == trace::OutputStream::kNone || process_.threads().size() == 1) return 0;
+  if (target_.stream() == trace::OutputStream::none || process_.threads().size() == 1) return 0;
   Line& line = order_.lines_[descriptors.file_of(target_.stream())];
   if (line.writer.thread != nullptr) target_.hold(descriptors);
   return enter(line, {&process_.current(), may_block(call, target_.descriptor())});

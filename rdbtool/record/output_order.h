@@ -5,7 +5,7 @@
 // log has what it wrote.
 #pragma once
 
-#include "rdbtool/guest/process.h"
+#include "rdbtool/guest/process/process.h"
 #include "rdbtool/record/descriptors.h"
 
 #include <array>
@@ -13,9 +13,6 @@
 #include <optional>
 
 namespace rdb::record {
-
-// The argument that says where a call's output goes, if it is one that has output.
-std::optional<size_t> output_argument(int64_t number);
 
 // Where the output of one call goes, for as long as the call takes.
 class OutputTarget {
@@ -39,7 +36,7 @@ public:
 private:
   int fd_ = -1;
   std::shared_ptr<const OwnCopy> copy_;
-  trace::OutputStream stream_ = trace::OutputStream::kNone;
+  trace::OutputStream stream_ = trace::OutputStream::none;
 };
 
 class OutputOrder {

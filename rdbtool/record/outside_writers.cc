@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/record/outside_writers.h"
 
-#include "rdbtool/guest/host_descriptors.h"
-#include "rdbtool/guest/raw_syscall.h"
+#include "rdbtool/base/raw_syscall.h"
+#include "rdbtool/guest/host/host_descriptors.h"
+#include "rdbtool/syscalls/facts.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -21,10 +22,6 @@
 
 namespace rdb::record {
 namespace {
-
-bool opens(int64_t number) {
-  return number == SYS_open || number == SYS_openat || number == SYS_openat2 || number == SYS_creat;
-}
 
 // Whether a process has the file mapped shared and writable.
 bool can_write(int32_t pid, uint64_t device, uint64_t inode) {
@@ -83,7 +80,7 @@ void OutsideWriters::look_at_events(const guest::SystemCall& call, int64_t resul
   if (size <= 0) return;
   // Of those that open a file, one is this process's own.
   struct stat opened = {};
-  if (opens(call.number) && result >= 0) fstat(static_cast<int>(result), &opened);
+  if (facts_of(call.number).opens && result >= 0) fstat(static_cast<int>(result), &opened);
   for (ssize_t at = 0; at < size;) {
     const auto* event = reinterpret_cast<const inotify_event*>(events + at);
     at += static_cast<ssize_t>(sizeof *event + event->len);
@@ -152,8 +149,8 @@ void OutsideWriters::tell(File& file, const std::string& who) {
       fmt::format("rdb: not recorded: what other programs write to {}, which is mapped shared ({}); "
                   "a replay ends where that shows\n",
                   file.name, who);
-  guest::raw_syscall(SYS_write, guest::own_error_stream(), reinterpret_cast<int64_t>(line.data()),
-                     static_cast<int64_t>(line.size()));
+  raw_syscall(SYS_write, guest::own_error_stream(), reinterpret_cast<int64_t>(line.data()),
+              static_cast<int64_t>(line.size()));
 }
 
 void OutsideWriters::forget() {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Programs outside the recording can change memory that is mapped shared, at any moment and without a word in
-// the log. The kernel does not tell when they do; but it tells who has a file mapped, that somebody opens one
-// or writes to it, and who was the last to attach a segment. What is found out is said once for each file:
-// most programs go on well, since nobody writes there, or only what comes in another way too.
+// Programs outside the recording can change memory that is mapped shared, at any moment and without an entry
+// in the log. The kernel does not report when they do; but it says who has a file mapped, that somebody opens
+// one or writes to it, and who was the last to attach a segment. What is found is reported once for each
+// file: most programs are not affected, because nobody writes there, or only what arrives in another way too.
 #pragma once
 
-#include "rdbtool/guest/address_space.h"
-#include "rdbtool/guest/machine.h"
+#include "rdbtool/guest/memory/address_space.h"
+#include "rdbtool/guest/process/machine.h"
 
 #include <functional>
 #include <map>

@@ -4,7 +4,7 @@
 // and would be missing on replay.
 #pragma once
 
-#include "rdbtool/guest/memory_hash.h"
+#include "rdbtool/guest/memory/memory_hash.h"
 
 #include <vector>
 

@@ -2,14 +2,16 @@
 #include "rdbtool/record/recorder.h"
 
 #include "rdbtool/base/error.h"
-#include "rdbtool/guest/ending.h"
-#include "rdbtool/guest/handover.h"
-#include "rdbtool/guest/host_descriptors.h"
-#include "rdbtool/guest/proc_identity.h"
-#include "rdbtool/guest/raw_syscall.h"
-#include "rdbtool/guest/space_view.h"
-#include "rdbtool/guest/state_hash.h"
-#include "rdbtool/record/file_holes.h"
+#include "rdbtool/base/log.h"
+#include "rdbtool/base/raw_syscall.h"
+#include "rdbtool/guest/host/host_descriptors.h"
+#include "rdbtool/guest/host/proc_identity.h"
+#include "rdbtool/guest/memory/file_holes.h"
+#include "rdbtool/guest/memory/space_view.h"
+#include "rdbtool/guest/process/ending.h"
+#include "rdbtool/guest/process/handover.h"
+#include "rdbtool/guest/process/state_hash.h"
+#include "rdbtool/record/exec_handover.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -28,26 +30,26 @@ namespace {
 
 using guest::kPage;
 
-trace::InstructionOp op_of(engine::InputKind kind) {
+trace::InstructionOp op_of(engine::InputInstruction kind) {
   switch (kind) {
-  case engine::InputKind::rdtsc:
-    return trace::InstructionOp::kRdtsc;
-  case engine::InputKind::rdtscp:
-    return trace::InstructionOp::kRdtscp;
-  case engine::InputKind::cpuid:
-    return trace::InstructionOp::kCpuid;
-  case engine::InputKind::rdrand:
-    return trace::InstructionOp::kRdrand;
-  case engine::InputKind::rdseed:
-    return trace::InstructionOp::kRdseed;
-  case engine::InputKind::rdpid:
-    return trace::InstructionOp::kRdpid;
-  case engine::InputKind::xgetbv:
-    return trace::InstructionOp::kXgetbv;
-  case engine::InputKind::none:
+  case engine::InputInstruction::rdtsc:
+    return trace::InstructionOp::rdtsc;
+  case engine::InputInstruction::rdtscp:
+    return trace::InstructionOp::rdtscp;
+  case engine::InputInstruction::cpuid:
+    return trace::InstructionOp::cpuid;
+  case engine::InputInstruction::rdrand:
+    return trace::InstructionOp::rdrand;
+  case engine::InputInstruction::rdseed:
+    return trace::InstructionOp::rdseed;
+  case engine::InputInstruction::rdpid:
+    return trace::InstructionOp::rdpid;
+  case engine::InputInstruction::xgetbv:
+    return trace::InstructionOp::xgetbv;
+  case engine::InputInstruction::none:
     break;
   }
-  return trace::InstructionOp::kOther;
+  return trace::InstructionOp::other;
 }
 
 // An instruction was begun and raised this; nobody sent it, nor was it made up for a bad signal frame.
@@ -66,21 +68,6 @@ bool is_fault(const guest::PendingSignal& signal) {
   }
 }
 
-// Calls that send a signal: the process may stop itself.
-bool may_stop(int64_t number) {
-  switch (number) {
-  case SYS_kill:
-  case SYS_tkill:
-  case SYS_tgkill:
-  case SYS_rt_sigqueueinfo:
-  case SYS_rt_tgsigqueueinfo:
-  case SYS_pidfd_send_signal:
-    return true;
-  default:
-    return false;
-  }
-}
-
 } // namespace
 
 Recorder::Recorder(trace::LogProducer& log, const RecorderOptions& options)
@@ -90,20 +77,20 @@ Recorder::Recorder(trace::LogProducer& log, const RecorderOptions& options)
               [this](const std::string& why) {
                 // The others would wait for this process; they may find out the same at the same moment.
                 std::string line = fmt::format("rdb: not supported: {}\n", why);
-                guest::raw_syscall(SYS_write, guest::own_error_stream(),
-                                   reinterpret_cast<int64_t>(line.data()), static_cast<int64_t>(line.size()));
+                raw_syscall(SYS_write, guest::own_error_stream(), reinterpret_cast<int64_t>(line.data()),
+                            static_cast<int64_t>(line.size()));
                 log_.end_all("memory that its processes share was used in a way that cannot be recorded");
                 check(false);
               }),
       outside_writers_([this](int32_t pid) { return log_.is_recorded(pid); },
                        [this](uint64_t device, uint64_t inode) { return shared_.has_file(device, inode); }) {
-  if (options.checksum_interval != 0) quick_.until = next_checksum_;
+  if (options.checksum_interval != 0) fast_.until = next_checksum_;
 }
 
 void Recorder::check(bool appended) {
   if (appended) return;
   // The parent knows why and says it; this process has nothing more to do.
-  guest::raw_syscall(SYS_exit_group, kExitFailure);
+  raw_syscall(SYS_exit_group, kExitFailure);
 }
 
 void Recorder::started(guest::Process& process) {
@@ -142,7 +129,7 @@ void Recorder::log_initial_memory(guest::Process& process) {
     int fd = -1;
     bool file = !(mapping.flags & MAP_ANONYMOUS);
     if (file) {
-      fd = open_mapped_file(mapping);
+      fd = guest::open_mapped_file(mapping);
       if (fd < 0) limit("cannot open {} again to copy it into the trace", mapping.name);
     }
     log_mapping(process, mapping, fd);
@@ -167,7 +154,7 @@ void Recorder::log_initial_memory(guest::Process& process) {
 
 void Recorder::log_mapping(guest::Process& process, const guest::Mapping& mapping, int fd) {
   trace::MapInput map;
-  map.op = trace::MapOp::kMap;
+  map.op = trace::MapOp::map;
   map.protection = static_cast<uint8_t>(mapping.protection);
   map.flags = static_cast<uint32_t>(mapping.flags);
   map.address = GuestAddr(mapping.begin);
@@ -177,7 +164,7 @@ void Recorder::log_mapping(guest::Process& process, const guest::Mapping& mappin
   if (fd >= 0) {
     map.has_file = true;
     if (!log_.store_file(fd, mapping.name.c_str(), &map.file)) {
-      check(log_.stop_reason() == trace::StopReason::kNone);
+      check(log_.stop_reason() == trace::LogStop::none);
       limit("mapping of {}: it cannot be copied into the trace", mapping.name);
     }
   }
@@ -189,48 +176,45 @@ void Recorder::mapped(guest::Process& process, const guest::Mapping& mapping, in
     log_mapping(process, mapping, -1);
     return;
   }
-  auto shows_writes = [](const guest::Mapping& one) {
-    return one.flags & MAP_SHARED && one.protection & PROT_WRITE;
-  };
-  for (const auto& [begin, other] : process.space().mappings()) {
-    bool same_file = other.inode == mapping.inode && other.device == mapping.device;
-    if (begin == mapping.begin || !same_file || (!shows_writes(mapping) && !shows_writes(other))) continue;
-    if (mapping.flags & other.flags & MAP_SHARED)
-      limit("two shared mappings of {}, one of them writable", mapping.name);
-    limit("a private mapping of {} beside a shared one that is writable", mapping.name);
-  }
+  check_other_views(process.space(), mapping, Views::of_the_file);
   log_mapping(process, mapping, fd);
+  log_after_end(process, mapping, fd);
   outside_writers_.skip_own(); // it was opened to be copied into the trace
-  if (mapping.segment) log_pages(process, mapping.begin, mapping.end, Pages::not_zero);
+  if (mapping.segment) log_pages(process, mapping.begin, mapping.end);
   if (!(mapping.flags & MAP_SHARED)) return;
   shared_files_.tell(process.space(), shared_, log_);
   outside_writers_.mapped(mapping, fd);
 }
 
 int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, const CallShape& shape) {
-  if (shape.call_class == CallClass::Refused) {
+  if (shape.call_class == CallClass::refused) {
     log_call(process, call, -shape.error, {});
     return -shape.error;
   }
   if (std::optional<KillCall> kill = kill_call(process, call)) return kill_by(process, call, *kill);
   CallState& state = state_of(process);
   OutputOrder::Turn output_turn(order_, process, state.output);
-  std::optional<size_t> target = output_argument(call.number);
+  const CallFacts& facts = shape.info->facts;
+  bool has_output = facts.output_arg != kNoArgument;
+  auto output_arg = static_cast<size_t>(facts.output_arg);
   bool keeps = keeps_baton(process, call, shape);
-  if (target)
-    if (int64_t over = output_turn.begin(call, *target, descriptors_, keeps); over != 0) {
+  if (has_output)
+    if (int64_t over = output_turn.begin(call, output_arg, descriptors_, keeps); over != 0) {
       log_call(process, call, over, {});
       return over;
     }
   SyscallArgs arguments = call.arguments;
-  bool redirect = needs_redirect(static_cast<uint64_t>(call.number));
+  bool direct = state.read_into_itself.find(call, descriptors_, process.space());
+  bool redirect = !direct && needs_redirect(static_cast<uint64_t>(call.number));
   guest::SpaceView view(process.space());
+  if (direct) arguments = state.read_into_itself.arguments(call);
   if (redirect) arguments = state.redirected.prepare(shape, call.arguments, view);
-  if (target) arguments[*target] = static_cast<uint64_t>(state.output.descriptor());
-  trace::OutputStream written = is_write(call.number) ? state.output.stream() : trace::OutputStream::kNone;
+  if (has_output) arguments[output_arg] = static_cast<uint64_t>(state.output.descriptor());
+  trace::OutputStream written =
+      facts.writes != DataForm::none ? state.output.stream() : trace::OutputStream::none;
   state.output_bytes.forget();
   // Others may change the bytes before the kernel has read them.
-  if (written != trace::OutputStream::kNone && (!keeps || shared_.any()))
+  if (written != trace::OutputStream::none && (!keeps || shared_.any()))
     state.output_bytes.take(process, call, arguments);
   int64_t result = state.passed_output.before(process, call, state.output.stream(), arguments);
   if (result == 0) result = perform(process, call, shape, state, arguments, keeps);
@@ -240,16 +224,19 @@ int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, c
     return result;
   }
   std::span<const MemoryWrite> writes;
+  if (direct) writes = state.read_into_itself.writes(result);
   if (redirect) {
     writes = state.redirected.finish(result);
     for (const MemoryWrite& write : writes) {
       size_t done = process.space().write(write.to, write.bytes, write.size);
+      // Before the call, there was room for it.
       if (done != write.size)
-        bug("{}: output to {:#x} could not be put there", shape.info->name, write.to.value);
+        limit("memory at {:#x} that was removed, or cut off with its file, while {} waited to write there",
+              write.to.value, shape.info->name);
     }
   }
   bool other_bytes = state.output_bytes.differ(process, call, result);
-  log_call(process, call, result, writes, other_bytes ? trace::OutputStream::kNone : written);
+  log_call(process, call, result, writes, other_bytes ? trace::OutputStream::none : written);
   if (other_bytes) log_output(process, written, state.output_bytes.bytes());
   log_hidden_effects(process, call, result, state);
   if (outside_writers_.any()) {
@@ -263,7 +250,7 @@ int64_t Recorder::call(guest::Process& process, const guest::SystemCall& call, c
 bool Recorder::keeps_baton(const guest::Process& process, const guest::SystemCall& call,
                            const CallShape& shape) {
   if (process.threads().size() == 1) return true;
-  if (!is_write(call.number)) return process.keeps_baton(shape, call.arguments);
+  if (shape.info->facts.writes == DataForm::none) return process.keeps_baton(shape, call.arguments);
   return descriptors_.facts(static_cast<int>(call.arguments[0]), process.space()).regular;
 }
 
@@ -272,7 +259,8 @@ int64_t Recorder::perform(guest::Process& process, const guest::SystemCall& call
   Descriptors::Change change(descriptors_, call.number);
   state.file_change.before(call, descriptors_, process.space(), shared_);
   // Other threads write to memory while the call is out.
-  bool check_pages = options_.check_pages && process.threads().size() == 1 && !shared_.any();
+  bool direct = state.read_into_itself.found();
+  bool check_pages = options_.check_pages && process.threads().size() == 1 && !shared_.any() && !direct;
   if (check_pages) page_check_.before(process.space());
   // They would see mapped memory change before the log does. What comes out of a pipe may be waited for.
   bool seen = state.file_change.possible() && call.number != SYS_splice;
@@ -284,16 +272,19 @@ int64_t Recorder::perform(guest::Process& process, const guest::SystemCall& call
       shared_.redirect_futex(reachable);
     else // where the kernel cannot be led to what it is to read, this process must have it until then
       needs_shared = !shared_.redirect(process, call, reachable, state.shared_arguments) &&
-                     shared_.take_for_call(process, call);
+                     shared_.add_reads(process, call);
+    if (direct) needs_shared |= shared_.add_writes(process, state.read_into_itself.ranges());
     // Other processes may have the file that it changes, too.
     const FileChange& file = state.file_change;
-    changes_shared = seen && shared_.take_file(process, file.device(), file.inode(), file.planned().begin,
-                                               file.planned().end);
-    bool may_sleep = shape.blocking == Blocking::May || may_stop(call.number);
+    changes_shared = seen && shared_.add_file(process, file.device(), file.inode(), file.planned().begin,
+                                              file.planned().end);
+    shared_.take_for_call(process);
+    // A process that sends a signal may stop itself.
+    bool may_sleep = shape.blocking == Blocking::may || shape.info->facts.sends_signal;
     if (!needs_shared && !changes_shared && may_sleep) shared_.let_go();
   }
   using Baton = guest::Process::Baton;
-  bool kept = keeps_baton || seen || needs_shared;
+  bool kept = keeps_baton || seen || needs_shared || direct;
   bool waits_for_lock = call.number == SYS_futex && shared_.is_lock(GuestAddr(call.arguments[0]));
   int64_t result = waits_for_lock ? wait_for_lock(process, shape, call, reachable)
                                   : process.kernel_call(shape, reachable, kept ? Baton::kept : Baton::given);
@@ -302,8 +293,7 @@ int64_t Recorder::perform(guest::Process& process, const guest::SystemCall& call
     shared_.take_all(process);
     result = process.kernel_call(shape, reachable, Baton::kept);
   }
-  if (changes_shared)
-    shared_.file_call_done(state.file_change.device(), state.file_change.inode(), result >= 0);
+  shared_.call_done(result >= 0);
   if (check_pages && !state.file_change.possible()) page_check_.after(process.space(), shape.info->name);
   return result;
 }
@@ -379,12 +369,15 @@ int64_t Recorder::wait_for_lock(guest::Process& process, const CallShape& shape,
 void Recorder::log_hidden_effects(guest::Process& process, const guest::SystemCall& call, int64_t result,
                                   CallState& state) {
   for (const FileChange::Piece& piece : state.file_change.after(call, result, process.space())) {
-    trace::MemoryWrite write{piece.address, piece.bytes.data(), piece.bytes.size()};
-    check(log_.append(process.current().id, process.now(), trace::MemoryInput{}, &write, 1));
-    uint64_t begin = piece.address.value;
-    process.space().forget_code(guest::page_down(begin), guest::page_up(begin + piece.bytes.size()));
+    uint64_t begin = guest::page_down(piece.address.value);
+    uint64_t end = guest::page_up(piece.address.value + piece.size);
+    if (piece.bytes.empty())
+      log_anew(process, begin, end);
+    else
+      wrote(process, piece.address, piece.bytes.data(), piece.bytes.size());
+    process.space().forget_code(begin, end);
   }
-  if (state.passed_output.stream() != trace::OutputStream::kNone)
+  if (state.passed_output.stream() != trace::OutputStream::none)
     log_output(process, state.passed_output.stream(), state.passed_output.after(result));
 }
 
@@ -410,6 +403,8 @@ int64_t Recorder::answered(guest::Process& process, const guest::SystemCall& cal
 
 void Recorder::log_call(guest::Process& process, const guest::SystemCall& call, int64_t result,
                         std::span<const MemoryWrite> writes, trace::OutputStream output) {
+  log_line(Topic::record, "time {}, thread {}: system call {} gave {}, {} writes", process.now().value,
+           process.current().id.value, call.number, result, writes.size());
   trace::SyscallInput input;
   input.number = static_cast<uint32_t>(call.number);
   input.result = result;
@@ -422,12 +417,12 @@ void Recorder::log_call(guest::Process& process, const guest::SystemCall& call, 
   descriptors_.after_call(call.number);
 }
 
-engine::QuickCall Recorder::quick_call(guest::Process& process) {
-  quick_.enabled = !options_.check_pages;
-  quick_.process = &process;
-  quick_.log = &log_;
-  quick_.descriptors = &descriptors_.remembered();
-  return record::quick_call(quick_);
+engine::FastSyscall Recorder::make_fast_syscall(guest::Process& process) {
+  fast_.enabled = !options_.check_pages;
+  fast_.process = &process;
+  fast_.log = &log_;
+  fast_.descriptors = &descriptors_.remembered();
+  return record::make_fast_syscall(fast_);
 }
 
 void Recorder::reached_call(guest::Process& process) {
@@ -437,20 +432,22 @@ void Recorder::reached_call(guest::Process& process) {
 void Recorder::checksum(guest::Process& process) {
   shared_.take_all(process);
   guest::StateHash hash = guest::hash_state(process);
+  outside_writers_.skip_own(); // it may have opened a mapped file to find its holes
   check(log_.append(process.current().id, process.now(),
                     trace::ChecksumInput{hash.memory, hash.registers, hash.pages}));
   next_checksum_ = process.now().value + options_.checksum_interval;
-  quick_.until = next_checksum_;
+  fast_.until = next_checksum_;
 }
 
-engine::Engine::InputResult Recorder::instruction(guest::Process& process, engine::InputKind kind) {
+engine::Engine::InputResult Recorder::instruction(guest::Process& process, engine::InputInstruction kind) {
   engine::Engine::InputResult result = process.engine().execute_input();
   trace::InstructionInput input;
   input.op = op_of(kind);
   input.count = 4;
   input.values[0] = result.rax;
-  input.values[1] =
-      kind == engine::InputKind::rdrand || kind == engine::InputKind::rdseed ? result.carry : result.rbx;
+  input.values[1] = kind == engine::InputInstruction::rdrand || kind == engine::InputInstruction::rdseed
+                        ? result.carry
+                        : result.rbx;
   input.values[2] = result.rcx;
   input.values[3] = result.rdx;
   check(log_.append(process.current().id, process.now() + 1, input));
@@ -473,7 +470,13 @@ void Recorder::signalled(guest::Process& process, const guest::PendingSignal& si
   input.fault_address = GuestAddr(signal.fault_address);
   input.hash = guest::hash_registers(process);
   std::memcpy(input.siginfo, &signal.info, sizeof input.siginfo);
+  // The frame is written again in a replay, which has memory where a file was cut off here.
+  Parts missing = cut_off_frame(process, signal);
+  for (const guest::Mapping& part : missing)
+    log_protection(process, part, PROT_NONE);
   check(log_.append(process.current().id, process.now(), input));
+  for (const guest::Mapping& part : missing)
+    log_protection(process, part, part.protection);
 }
 
 bool Recorder::reach(guest::Process& process, const engine::Fault& fault) {
@@ -539,12 +542,12 @@ void Recorder::log_end(guest::Process& process, const trace::ExitInput& exit) {
 }
 
 void Recorder::before_fork(guest::Process& process) {
-  check(log_.stop_reason() == trace::StopReason::kNone);
+  check(log_.stop_reason() == trace::LogStop::none);
   shared_.before_fork(process);
   // Calls must be seen from here on: they may sleep, or need memory that another process has.
-  if (shared_.any()) quick_.enabled = false;
+  if (shared_.any()) fast_.enabled = false;
   if (shared_files_.any()) shared_files_.tell(process.space(), shared_, log_);
-  if (!log_.prepare_child(trace::ProcessOrigin::kForked, process.now(), &child_ends_))
+  if (!log_.prepare_child(trace::ProcessOrigin::forked, process.now(), &child_ends_))
     limit("more processes recorded at the same time (fork at time {})", process.now().value);
   // The lowest free descriptors are the guest's: clone may be about to give it one.
   child_ends_ = {guest::move_out_of_reach(child_ends_.ring_fd),
@@ -552,7 +555,7 @@ void Recorder::before_fork(guest::Process& process) {
 }
 
 void Recorder::after_fork(guest::Process& process, int64_t result) {
-  shared_.after_fork(result);
+  shared_.after_fork(process, result);
   if (result != 0) {
     guest::close_own_descriptor(child_ends_.ring_fd);
     guest::close_own_descriptor(child_ends_.control_fd);
@@ -568,7 +571,7 @@ void Recorder::after_fork(guest::Process& process, int64_t result) {
   outside_writers_.forget();
   order_.forget();
   descriptors_.forget_calls();
-  log_start(process, trace::ProcessOrigin::kForked, process.now());
+  log_start(process, trace::ProcessOrigin::forked, process.now());
   bool any = shared_files_.any();
   shared_files_.forget();
   if (any) shared_files_.tell(process.space(), shared_, log_);
@@ -578,12 +581,10 @@ void Recorder::after_fork(guest::Process& process, int64_t result) {
 void Recorder::before_exec(guest::Process& process, const guest::SystemCall& call,
                            guest::Handover& handover) {
   trace::ProducerEnds ends;
-  if (!log_.prepare_child(trace::ProcessOrigin::kExeced, process.now(), &ends))
+  if (!log_.prepare_child(trace::ProcessOrigin::execed, process.now(), &ends))
     limit("more processes recorded at the same time (execve at time {})", process.now().value);
-  handover.ring_fd = guest::move_out_of_reach(ends.ring_fd);
-  handover.control_fd = guest::move_out_of_reach(ends.control_fd);
-  handover.exec_time = process.now().value;
-  handover.checksum_interval = options_.checksum_interval;
+  ends = {guest::move_out_of_reach(ends.ring_fd), guest::move_out_of_reach(ends.control_fd)};
+  ExecHandover{ends, process.now(), options_.checksum_interval}.put(handover);
   // What was checked before leaves little that could still go wrong: this program's log ends here.
   log_call(process, call, 0, {});
   log_end(process, {});

@@ -3,21 +3,22 @@
 // into guest memory by the same routine as replay, and appends everything to the log.
 #pragma once
 
-#include "rdbtool/guest/process.h"
-#include "rdbtool/guest/syscalls/redirected_call.h"
+#include "rdbtool/guest/process/process.h"
 #include "rdbtool/record/descriptors.h"
+#include "rdbtool/record/fast_syscall.h"
 #include "rdbtool/record/kill_calls.h"
 #include "rdbtool/record/mapped_files.h"
-#include "rdbtool/record/output_bytes.h"
 #include "rdbtool/record/output_order.h"
+#include "rdbtool/record/output_snapshot.h"
 #include "rdbtool/record/outside_writers.h"
 #include "rdbtool/record/page_check.h"
-#include "rdbtool/record/partial_work.h"
-#include "rdbtool/record/passed_output.h"
-#include "rdbtool/record/quick_call.h"
+#include "rdbtool/record/partial_work_log.h"
+#include "rdbtool/record/read_into_itself.h"
 #include "rdbtool/record/shared_files.h"
 #include "rdbtool/record/shared_pages.h"
-#include "rdbtool/trace/log_producer.h"
+#include "rdbtool/record/spliced_output.h"
+#include "rdbtool/syscalls/redirected_call.h"
+#include "rdbtool/trace/ring/log_producer.h"
 
 #include <map>
 #include <utility>
@@ -26,7 +27,7 @@
 namespace rdb::record {
 
 struct RecorderOptions {
-  trace::ProcessOrigin origin = trace::ProcessOrigin::kSpawned;
+  trace::ProcessOrigin origin = trace::ProcessOrigin::spawned;
   Time origin_time;               // when the process called execve
   uint64_t checksum_interval = 0; // instructions between hashes of the whole state; 0: none
   bool check_pages = false;       // look whether a call changes memory that the table does not say
@@ -44,7 +45,7 @@ public:
                    const guest::Answer& answer) override;
   void mapped(guest::Process& process, const guest::Mapping& mapping, int fd) override;
   void remapped(guest::Process& process, const guest::SystemCall& call, int64_t result) override;
-  engine::Engine::InputResult instruction(guest::Process& process, engine::InputKind kind) override;
+  engine::Engine::InputResult instruction(guest::Process& process, engine::InputInstruction kind) override;
   void signalled(guest::Process& process, const guest::PendingSignal& signal) override;
   bool reach(guest::Process& process, const engine::Fault& fault) override;
   uint64_t stretch(guest::Process& process) override;
@@ -59,13 +60,13 @@ public:
   void before_exec(guest::Process& process, const guest::SystemCall& call,
                    guest::Handover& handover) override;
   void exec_failed(guest::Process& process, int64_t result) override;
-  engine::QuickCall quick_call(guest::Process& process) override;
+  engine::FastSyscall make_fast_syscall(guest::Process& process) override;
 
 private:
   void log_start(guest::Process& process, trace::ProcessOrigin origin, Time origin_time);
   void log_end(guest::Process& process, const trace::ExitInput& exit);
   void log_call(guest::Process& process, const guest::SystemCall& call, int64_t result,
-                std::span<const MemoryWrite> writes, trace::OutputStream output = trace::OutputStream::kNone);
+                std::span<const MemoryWrite> writes, trace::OutputStream output = trace::OutputStream::none);
   void log_output(guest::Process& process, trace::OutputStream stream, const std::vector<uint8_t>& bytes);
   void log_mapping(guest::Process& process, const guest::Mapping& mapping, int fd);
   void log_initial_memory(guest::Process& process);
@@ -79,6 +80,7 @@ private:
     OutputBytes output_bytes;
     PassedOutput passed_output;
     SharedPages::Arguments shared_arguments;
+    ReadIntoItself read_into_itself;
   };
   CallState& state_of(guest::Process& process);
   int64_t perform(guest::Process& process, const guest::SystemCall& call, const CallShape& shape,
@@ -88,12 +90,24 @@ private:
   int64_t wait_for_lock(guest::Process& process, const CallShape& shape, const guest::SystemCall& call,
                         const SyscallArgs& reachable);
   // What a call did to memory beside its result: memory_calls.cc.
+  using Parts = std::vector<guest::Mapping>;
+  static void add_cut_off(guest::Process& process, uint64_t begin, uint64_t end, Parts& parts);
+  static Parts cut_off(guest::Process& process, const guest::SystemCall& call);
+  static Parts cut_off_frame(guest::Process& process, const guest::PendingSignal& signal);
+  static Parts cut_off_return(guest::Process& process);
+  void log_protection(guest::Process& process, const guest::Mapping& part, int protection);
+  void log_without(guest::Process& process, const Parts& missing, const guest::SystemCall& call,
+                   int64_t result);
+  enum class Views : uint8_t { of_the_file, of_the_same_part };
+  static void check_other_views(const guest::AddressSpace& space, const guest::Mapping& mapping, Views which);
+  static void check_protected(const guest::AddressSpace& space, const guest::SystemCall& call);
   void check_moved(guest::Process& process, const guest::SystemCall& call, int64_t result);
   void log_memory_effects(guest::Process& process, const guest::SystemCall& call, int64_t result);
-  void log_dropped_pages(guest::Process& process, uint64_t begin, uint64_t end);
+  void log_foreign(guest::Process& process, uint64_t begin, uint64_t end);
   void log_moved(guest::Process& process, const guest::SystemCall& call, uint64_t target);
-  enum class Pages : uint8_t { all, not_zero };
-  void log_pages(guest::Process& process, uint64_t begin, uint64_t end, Pages which = Pages::all);
+  void log_pages(guest::Process& process, uint64_t begin, uint64_t end);
+  void log_after_end(guest::Process& process, const guest::Mapping& mapping, int fd);
+  void log_anew(guest::Process& process, uint64_t begin, uint64_t end);
   void log_hidden_effects(guest::Process& process, const guest::SystemCall& call, int64_t result,
                           CallState& state);
   // An append failed: the recording ends here, the program is told nothing and goes on no further.
@@ -112,8 +126,8 @@ private:
   SharedFiles shared_files_;
   OutsideWriters outside_writers_;
   PageCheck page_check_;
-  PartialWork partial_work_;
-  QuickRecorder quick_;
+  PartialWorkLog partial_work_;
+  FastRecorder fast_;
 };
 
 } // namespace rdb::record

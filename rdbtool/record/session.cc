@@ -2,16 +2,18 @@
 #include "rdbtool/record/session.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/base/visible_text.h"
-#include "rdbtool/guest/elf_image.h"
-#include "rdbtool/guest/ending.h"
-#include "rdbtool/guest/host_descriptors.h"
-#include "rdbtool/guest/self.h"
+#include "rdbtool/guest/host/host_descriptors.h"
+#include "rdbtool/guest/host/own_executable.h"
+#include "rdbtool/guest/process/elf_image.h"
+#include "rdbtool/guest/process/ending.h"
+#include "rdbtool/record/exec_handover.h"
 #include "rdbtool/record/recorder.h"
-#include "rdbtool/record/sent_signals.h"
-#include "rdbtool/trace/log_consumer.h"
+#include "rdbtool/record/signal_forwarding.h"
+#include "rdbtool/trace/ring/log_consumer.h"
 #include "rdbtool/trace/trace_dir.h"
-#include "rdbtool/trace/writer.h"
+#include "rdbtool/trace/trace_writer.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -65,7 +67,10 @@ trace::ProducerEnds hide_own_descriptors(trace::ProducerEnds ends, const std::se
   ends.control_fd = guest::move_out_of_reach(ends.control_fd);
   for (int fd : open_descriptors())
     if (!inherited.contains(fd) && !guest::is_own_descriptor(fd)) close(fd);
-  guest::own_error_stream(); // while it is there
+  if (guest::own_error_stream() < 0 && errno == EMFILE) { // while it is there
+    print_error("rdb: too few descriptors for rdb (ulimit -n)\n");
+    _exit(kExitUsage);
+  }
   guest::release_occupied_streams();
   return ends;
 }
@@ -124,6 +129,27 @@ trace::Metadata describe(const SessionOptions& options) {
   return metadata;
 }
 
+// Removes a trace again unless a program was started for it. To be made before what writes the trace: its
+// descriptors may be the ones that are missing, for removing the trace as well.
+class FreshTrace {
+public:
+  FreshTrace() = default;
+  ~FreshTrace() {
+    if (path_.empty()) return;
+    try {
+      trace::remove_trace(path_);
+    } catch (const std::exception&) { // the trouble that is under way matters more
+    }
+  }
+  FreshTrace(const FreshTrace&) = delete;
+  FreshTrace& operator=(const FreshTrace&) = delete;
+  void is_at(std::string path) { path_ = std::move(path); }
+  void keep() { path_.clear(); }
+
+private:
+  std::string path_;
+};
+
 // Waits for the guest while its log is written, and passes on what is sent to rdb.
 class Watcher {
 public:
@@ -154,7 +180,7 @@ public:
       }
       if (fds[2].revents & POLLIN)
         if (std::optional<SentSignals::Sent> sent = signals_.take()) on_signal(*sent);
-      bool told = consumer_.stopped() == trace::StopReason::kRequested && !consumer_.failure().empty();
+      bool told = consumer_.stopped() == trace::LogStop::requested && !consumer_.failure().empty();
       if (told && ended_at_ == 0) {
         ended_at_ = unix_ns();
         if (!first_ended_) kill(child_, SIGKILL);
@@ -185,7 +211,7 @@ private:
 
   // Whatever the processes are doing: one that waits would never notice that its log is closed.
   void end_now() {
-    consumer_.stop(trace::StopReason::kRequested);
+    consumer_.stop(trace::LogStop::requested);
     for (pid_t process : consumer_.processes())
       kill(process, SIGKILL);
     if (!first_ended_) kill(child_, SIGKILL);
@@ -228,42 +254,46 @@ private:
 trace::TraceEnd end_of(const SessionResult& result, const trace::LogConsumer& consumer) {
   trace::TraceEnd end;
   end.unix_ns = unix_ns();
-  end.status = result.ending.value;
+  end.status = result.disk_full ? 0 : result.ending.value; // how the program would have ended nobody knows
   end.reason = result.reason;
   bool killed = !consumer.exit() && result.ending.kind == guest::Ending::Kind::signalled &&
                 result.ending.value == SIGKILL;
-  if (consumer.stopped() == trace::StopReason::kDiskFull)
-    end.kind = trace::EndKind::kDiskFull;
-  else if (consumer.stopped() == trace::StopReason::kRequested)
-    end.kind = trace::EndKind::kStopped;
+  if (result.disk_full)
+    end.kind = trace::EndKind::disk_full;
+  else if (consumer.stopped() == trace::LogStop::requested)
+    end.kind = trace::EndKind::stopped;
   else if (!result.complete && !killed)
-    end.kind = trace::EndKind::kFailed;
+    end.kind = trace::EndKind::failed;
   else
-    end.kind = result.ending.kind == guest::Ending::Kind::signalled ? trace::EndKind::kSignalled
-                                                                    : trace::EndKind::kExited;
+    end.kind = result.ending.kind == guest::Ending::Kind::signalled ? trace::EndKind::signalled
+                                                                    : trace::EndKind::exited;
   return end;
 }
 
 } // namespace
 
-void continue_recording(const guest::Handover& handover, const guest::ProcessOptions& options) {
+void continue_if_recorded(const guest::Handover& handover, const guest::ProcessOptions& options) {
+  std::optional<ExecHandover> own = ExecHandover::get(handover);
+  if (!own) return;
   RecorderOptions recording;
-  recording.origin = trace::ProcessOrigin::kExeced;
-  recording.origin_time = Time(handover.exec_time);
-  recording.checksum_interval = handover.checksum_interval;
-  run_guest(options, recording, {handover.ring_fd, handover.control_fd});
+  recording.origin = trace::ProcessOrigin::execed;
+  recording.origin_time = own->exec_time;
+  recording.checksum_interval = own->checksum_interval;
+  run_guest(options, recording, own->ends);
 }
 
 SessionResult record(const SessionOptions& options) {
   check_program(options.process);
   std::set<int> inherited = open_descriptors();
+  FreshTrace fresh;
   trace::TraceWriter writer(describe(options), options.directory);
+  fresh.is_at(writer.path());
   trace::RecorderLock lock(writer.path());
   trace::LogConsumer consumer(writer);
   trace::ProducerEnds ends = consumer.open_process();
 
   std::fflush(nullptr);
-  SentSignals signals;
+  SentSignals signals(options.process.argv);
   // Who ignores SIGCHLD is not told how its children end.
   struct sigaction told{};
   struct sigaction old_action;
@@ -283,6 +313,7 @@ SessionResult record(const SessionOptions& options) {
     process.blocked = signals.old_mask();
     run_guest(process, recording, hide_own_descriptors(ends, inherited));
   }
+  fresh.keep();
   trace::LogProducer::close_ends(ends);
   // Every process of the tree takes one here.
   rlimit descriptors{};
@@ -292,16 +323,20 @@ SessionResult record(const SessionOptions& options) {
 
   Watcher watcher(child, consumer, signals, options);
   int status = watcher.wait();
+  // Whoever is impatient sends a third one while rdb still says what it has recorded.
+  if (watcher.ended_by() != 0) signals.keep_held();
   sigaction(SIGCHLD, &old_action, nullptr);
   consumer.finish();
 
   SessionResult result;
   result.trace = writer.path();
   result.ending = guest::ending_of(status);
-  if (!consumer.failure().empty()) {
-    if (consumer.stopped() == trace::StopReason::kRequested)
-      result.ending = {guest::Ending::Kind::exited, kExitFailure};
+  // The log of a program that has ended is whole, although its end found no room in the log's file.
+  bool disk_full = consumer.stopped() == trace::LogStop::disk_full;
+  if (!consumer.failure().empty() && !(disk_full && consumer.exit())) {
+    result.ending = {guest::Ending::Kind::exited, kExitFailure};
     result.complete = false;
+    result.disk_full = disk_full;
     result.reason = consumer.failure();
   } else if (int signal = watcher.ended_by(); signal != 0) {
     result.complete = false;
@@ -320,6 +355,10 @@ SessionResult record(const SessionOptions& options) {
   }
   result.told_to_end = watcher.told_to_end();
   writer.finish(end_of(result, consumer));
+  if (!writer.has_process()) {
+    trace::remove_trace(result.trace);
+    result.trace.clear();
+  }
   return result;
 }
 

@@ -18,11 +18,11 @@ void SharedFiles::tell(const guest::AddressSpace& space, const SharedPages& page
       return file.device == mapping.device && file.inode == mapping.inode;
     });
     if (same == files.end()) {
-      files.push_back({mapping.device, mapping.inode, pages.area_id(begin), writable});
+      files.push_back({mapping.device, mapping.inode, pages.family(begin), writable});
       names.push_back(mapping.name);
       continue;
     }
-    if (same->area != pages.area_id(begin)) same->area = 0;
+    if (same->area != pages.family(begin)) same->area = 0;
     same->writable |= static_cast<uint64_t>(writable);
   }
   if (files == told_) return;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Two recorded processes may map the same file shared, each by a call of its own. What one of them writes,
-// the other one would find without a word of it in its log. The recorder's parent knows all processes: each
-// tells it which files it has mapped, and the one that comes second, where one of both may write, is recorded
-// no further.
+// Two recorded processes may map the same file shared, each by a call of its own. Changes made by one would
+// reach the other without appearing in its log. The recorder's parent knows all processes: each tells it
+// which files it has mapped, and if either of two may write, the recording of the second one stops.
 #pragma once
 
-#include "rdbtool/guest/process.h"
+#include "rdbtool/guest/process/process.h"
 #include "rdbtool/record/shared_pages.h"
-#include "rdbtool/trace/log_producer.h"
+#include "rdbtool/trace/ring/log_producer.h"
 
 #include <vector>
 

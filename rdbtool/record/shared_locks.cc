@@ -3,14 +3,14 @@
 // that has them, as far as it can reach them: not in pages which that process has let go of, for they are
 // protected. Those locks cannot change until the process has the page again, so they are known when it lets
 // go; and whoever takes the page next, or waits for a lock in it, marks them in place of the kernel.
-#include "rdbtool/guest/raw_syscall.h"
-#include "rdbtool/guest/robust_list.h"
-#include "rdbtool/record/process_state.h"
+#include "rdbtool/base/own_memory.h"
+#include "rdbtool/base/raw_syscall.h"
+#include "rdbtool/guest/threads/robust_list.h"
+#include "rdbtool/record/process_liveness.h"
 #include "rdbtool/record/shared_pages.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 namespace rdb::record {
@@ -21,9 +21,7 @@ using guest::kPage;
 bool SharedPages::peek(GuestAddr from, void* to, size_t size) {
   std::optional<uint64_t> shared = always_there(from.value);
   if (!shared) return process_->space().read(from, to, size) == size;
-  iovec there{reinterpret_cast<void*>(*shared), size};
-  iovec here{to, size};
-  return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(size);
+  return read_own_memory(reinterpret_cast<const void*>(*shared), to, size) == size;
 }
 
 void SharedPages::tell_locks() {
@@ -36,7 +34,8 @@ void SharedPages::tell_locks() {
         [&](GuestAddr word, bool inherits) {
           const Area* area = find(word.value);
           uint32_t value;
-          if (area == nullptr || inherits || word.value % 4 != 0 || !peek(word, &value, 4)) return true;
+          if (area == nullptr || !area->writable || inherits || word.value % 4 != 0 || !peek(word, &value, 4))
+            return true;
           if ((value & FUTEX_TID_MASK) != number) return true;
           locks.push_back({number, area->first + static_cast<uint32_t>(area->page(word.value)),
                            static_cast<uint32_t>(word.value % kPage)});
@@ -56,13 +55,16 @@ bool SharedPages::mark_locks(guest::Process& process, Area& area, size_t page) {
                     [&](uint32_t holder, const PageTable::Lock& lock) {
                       if (holder == self || is_alive_for_good(holder)) return false;
                       auto* word = reinterpret_cast<uint32_t*>(area.copy + page * kPage + lock.offset);
-                      uint32_t value = *word;
+                      uint32_t value;
+                      // Where the file was cut off there is no lock any more.
+                      if (read_own_memory(word, &value, sizeof value) != sizeof value) return true;
                       if ((value & FUTEX_TID_MASK) != lock.thread) return true;
-                      *word = (value & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
+                      uint32_t marked = (value & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
+                      if (write_own_memory(word, &marked, sizeof marked) != sizeof marked) return true;
                       ++state(area, page).version;
                       any = true;
                       if (value & FUTEX_WAITERS)
-                        guest::raw_syscall(SYS_futex, reinterpret_cast<int64_t>(word), FUTEX_WAKE, 1);
+                        raw_syscall(SYS_futex, reinterpret_cast<int64_t>(word), FUTEX_WAKE, 1);
                       return true;
                     });
   return any;

@@ -2,9 +2,9 @@
 // How system calls come to memory that recorded processes share. The kernel does not wait for a page that
 // another process has: it is led to a mapping that is always there, or the process takes all that the call
 // needs before.
-#include "rdbtool/guest/space_view.h"
-#include "rdbtool/guest/syscalls/call_reads.h"
+#include "rdbtool/guest/memory/space_view.h"
 #include "rdbtool/record/shared_pages.h"
+#include "rdbtool/syscalls/call_reads.h"
 
 #include <algorithm>
 #include <climits>
@@ -17,19 +17,38 @@ namespace rdb::record {
 
 using guest::kPage;
 
-bool SharedPages::take_for_call(guest::Process& process, const guest::SystemCall& call) {
-  std::vector<Need> pages;
+bool SharedPages::add_for_call(const guest::Process& process, const std::vector<Need>& needs) {
+  std::vector<Wanted> pages = takable(process, needs);
+  for_call_.insert(for_call_.end(), pages.begin(), pages.end());
+  return !pages.empty();
+}
+
+bool SharedPages::add_reads(guest::Process& process, const guest::SystemCall& call) {
+  std::vector<Need> needs;
   // As if the call took all that it is given.
   visit_call_reads(static_cast<uint64_t>(call.number), call.arguments, INT32_MAX,
                    guest::SpaceView(process.space()), [&](GuestAddr address, uint64_t size) {
-                     if (find(address.value) == nullptr) return;
                      for (uint64_t at = guest::page_down(address.value); at < address.value + size;
                           at += kPage)
-                       pages.push_back({GuestAddr(at), false});
+                       needs.push_back({GuestAddr(at), false});
                    });
-  bool any = !pages.empty();
-  take_together(process, std::move(pages));
-  return any;
+  return add_for_call(process, needs);
+}
+
+bool SharedPages::add_writes(const guest::Process& process, const std::vector<iovec>& ranges) {
+  std::vector<Need> needs;
+  for (const Area& area : areas_)
+    for (const iovec& range : ranges) {
+      auto begin = reinterpret_cast<uint64_t>(range.iov_base);
+      uint64_t end = std::min(area.end, begin + std::min<uint64_t>(range.iov_len, INT32_MAX));
+      for (uint64_t at = std::max(area.begin, guest::page_down(begin)); at < end; at += kPage)
+        needs.push_back({GuestAddr(at), true});
+    }
+  return add_for_call(process, needs);
+}
+
+void SharedPages::take_for_call(guest::Process& process) {
+  take_together(process, for_call_);
 }
 
 void SharedPages::take_all(guest::Process& process) {
@@ -37,7 +56,9 @@ void SharedPages::take_all(guest::Process& process) {
   for (const Area& area : areas_)
     for (uint64_t at = area.begin; at < area.end; at += kPage)
       pages.push_back({GuestAddr(at), false});
-  take_together(process, std::move(pages));
+  std::vector<Wanted> all = takable(process, pages);
+  all.insert(all.end(), for_call_.begin(), for_call_.end());
+  take_together(process, std::move(all));
 }
 
 bool SharedPages::has_file(uint64_t device, uint64_t inode) const {
@@ -46,52 +67,62 @@ bool SharedPages::has_file(uint64_t device, uint64_t inode) const {
          });
 }
 
-bool SharedPages::take_file(guest::Process& process, uint64_t device, uint64_t inode, uint64_t begin,
-                            uint64_t end) {
-  std::vector<Need> pages;
-  std::vector<Held> unmapped;
+// A page that is not mapped here any more, or that the program may not use, is changed for the others.
+bool SharedPages::add_file(const guest::Process& process, uint64_t device, uint64_t inode, uint64_t begin,
+                           uint64_t end) {
+  size_t before = for_call_.size();
   for (size_t i = 0; i < areas_.size(); ++i) {
     const Area& area = areas_[i];
     if (area.inode != inode || area.device != device) continue;
     for (size_t page = 0; page < area.holds.size(); ++page) {
       uint64_t offset = area.offset + page * kPage;
       if (offset + kPage <= begin || offset >= end) continue;
-      if (area.holds[page] == Hold::gone)
-        unmapped.push_back({i, page});
-      else
-        pages.push_back({GuestAddr(area.address(page)), false});
+      bool reached =
+          area.holds[page] != Hold::gone && may_take(process, GuestAddr(area.address(page)), false);
+      for_call_.push_back({.place = {i, page}, .write = false, .reached = reached, .of_file = true});
     }
   }
-  bool any = !pages.empty() || !unmapped.empty();
-  take_together(process, std::move(pages));
-  // Everybody takes these in the order of the table.
-  std::ranges::sort(unmapped, {}, [&](const Held& held) { return areas_[held.area].first + held.page; });
-  for (const Held& held : unmapped)
-    own_unmapped(process, held.area, held.page);
-  return any;
+  return for_call_.size() != before;
 }
 
-void SharedPages::file_call_done(uint64_t device, uint64_t inode, bool changed) {
-  for (const Held& held : held_) {
-    Area& area = areas_[held.area];
-    if (changed && area.inode == inode && area.device == device)
-      area.known[held.page] = ++state(area, held.page).version;
+void SharedPages::call_done(bool changed) {
+  for (const Wanted& page : for_call_) {
+    if (!changed || !page.of_file) continue;
+    Area& area = areas_[page.place.area];
+    area.known[page.place.page] = ++state(area, page.place.page).version;
   }
-  for (const Held& held : unmapped_) {
-    Area& area = areas_[held.area];
-    if (changed) ++state(area, held.page).version;
-    release(area, held.page, Hold::gone);
-  }
-  unmapped_.clear();
+  for_call_.clear();
+  give_back_unreached();
 }
 
-// Where the kernel finds those bytes; as they are if they are not shared, nothing if only a part of them is.
-std::optional<void*> SharedPages::reach(void* address, uint64_t size) const {
+namespace {
+
+constexpr int kSurelyReadable = PROT_READ | PROT_WRITE; // what can be written can be read, too
+
+// Whether `size` readable bytes are all that this argument gives the call: otherwise the kernel would find
+// something after their end.
+bool is_whole(const guest::AddressSpace& space, const guest::SystemCall& call, size_t index, uint64_t size) {
+  uint64_t end = call.arguments[index] + size;
+  const guest::Mapping* after = space.find(end);
+  if (end % kPage != 0 || (after != nullptr && after->protection & kSurelyReadable)) return true;
+  const ArgSpec& argument = find_syscall(static_cast<uint32_t>(call.number))->args[index];
+  return argument.kind == ArgKind::in_text && call.arguments[argument.count_arg] == size;
+}
+
+} // namespace
+
+// Where the kernel finds those bytes; as they are if they are not shared, nothing if only a part of them is,
+// or if the program itself could not read them all.
+std::optional<void*> SharedPages::reach(const guest::AddressSpace& space, void* address,
+                                        uint64_t size) const {
   auto begin = reinterpret_cast<uint64_t>(address);
   for (const Area& area : areas_) {
     if (begin >= area.end || begin + size <= area.begin) continue;
-    for (uint64_t at = begin; at < begin + size; at = guest::page_down(at) + kPage)
-      if (!area.has(at) || area.holds[(at - area.begin) / kPage] == Hold::gone) return std::nullopt;
+    for (uint64_t at = begin; at < begin + size; at = guest::page_down(at) + kPage) {
+      if (!area.has(at) || area.holds[area.page(at)] == Hold::gone) return std::nullopt;
+      const guest::Mapping* mapping = space.find(at);
+      if (mapping == nullptr || !(mapping->protection & kReadable)) return std::nullopt;
+    }
     return area.copy + (begin - area.begin);
   }
   return address;
@@ -105,7 +136,7 @@ bool SharedPages::redirect(guest::Process& process, const guest::SystemCall& cal
       is_message || call.number == SYS_writev || call.number == SYS_pwritev || call.number == SYS_pwritev2;
   bool all = true;
   auto lead = [&](auto& pointer, uint64_t size) {
-    std::optional<void*> there = reach(pointer, size);
+    std::optional<void*> there = reach(space, pointer, size);
     if (there) pointer = *there;
     all &= there.has_value();
   };
@@ -136,15 +167,15 @@ bool SharedPages::redirect(guest::Process& process, const guest::SystemCall& cal
   visit_call_reads(static_cast<uint64_t>(call.number), call.arguments, INT32_MAX, guest::SpaceView(space),
                    [&](GuestAddr address, uint64_t size) {
                      auto* pointer = reinterpret_cast<void*>(address.value);
-                     std::optional<void*> there = reach(pointer, size);
+                     std::optional<void*> there = reach(space, pointer, size);
                      if (there == pointer) return;
                      const auto* argument =
                          std::find(call.arguments.begin(), call.arguments.end(), address.value);
-                     if (!there || argument == call.arguments.end()) {
+                     auto i = static_cast<size_t>(argument - call.arguments.begin());
+                     if (!there || argument == call.arguments.end() || !is_whole(space, call, i, size)) {
                        all = false;
                        return;
                      }
-                     auto i = static_cast<size_t>(argument - call.arguments.begin());
                      if (arguments[i] == address.value) arguments[i] = reinterpret_cast<uint64_t>(*there);
                    });
   return all;

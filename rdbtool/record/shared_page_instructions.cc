@@ -3,8 +3,8 @@
 // A string instruction that repeats goes on where it was, as some vector instructions do, and replay does it
 // in one go with what the log has at its begin: pages that it has used must stay as they are until it is
 // done.
-#include "rdbtool/engine/path.h"
-#include "rdbtool/engine/string_instruction.h"
+#include "rdbtool/engine/instructions/string_instruction.h"
+#include "rdbtool/engine/translate/code_path.h"
 #include "rdbtool/record/shared_pages.h"
 
 #include <algorithm>
@@ -41,6 +41,18 @@ bool continues(guest::Process& process) {
 
 } // namespace
 
+std::vector<GuestAddr> SharedPages::code_pages(guest::Process& process) const {
+  constexpr uint64_t kLongestInstruction = 15;
+  std::vector<GuestAddr> result;
+  uint64_t pc = process.registers().rip;
+  if (find(pc) == nullptr && find(pc + kLongestInstruction - 1) == nullptr) return result;
+  std::optional<engine::Instruction> next = engine::instruction_at(process.space(), pc);
+  uint64_t last = next ? next->end() - 1 : pc;
+  if (find(pc) != nullptr) result.emplace_back(pc);
+  if (guest::page_down(last) != guest::page_down(pc) && find(last) != nullptr) result.emplace_back(last);
+  return result;
+}
+
 std::vector<SharedPages::Held> SharedPages::touched(guest::Process& process) const {
   if (continues(process)) return held_;
   std::optional<engine::StringInstruction> next = repeated(process);
@@ -60,6 +72,12 @@ std::vector<SharedPages::Held> SharedPages::touched(guest::Process& process) con
   };
   if (next->has_source() && !look_back(process.registers().gpr[engine::RSI])) return {};
   if (next->has_destination() && !look_back(process.registers().gpr[engine::RDI])) return {};
+  if (result.empty()) return {};
+  for (GuestAddr code : code_pages(process))
+    if (has(code, false)) {
+      const Area& area = *find(code.value);
+      result.push_back({static_cast<size_t>(&area - areas_.data()), area.page(code.value)});
+    }
   return result;
 }
 
@@ -92,6 +110,8 @@ bool SharedPages::take_for_instruction(guest::Process& process, const engine::Fa
   if (taken_at_ != process.now().value) needs_.clear();
   taken_at_ = process.now().value;
   needs_.push_back({address, write});
+  for (GuestAddr code : code_pages(process))
+    needs_.push_back({code, false});
   if (!touched(process).empty()) {
     // What it has used must stay; the rest of it comes page by page.
     keep_ = Keep::touched;
@@ -99,7 +119,7 @@ bool SharedPages::take_for_instruction(guest::Process& process, const engine::Fa
     keep_ = Keep::nothing;
   } else {
     add_all_needs(process);
-    take_together(process, needs_);
+    take_together(process, takable(process, needs_));
   }
   return true;
 }

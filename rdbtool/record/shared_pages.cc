@@ -2,10 +2,12 @@
 #include "rdbtool/record/shared_pages.h"
 
 #include "rdbtool/base/error.h"
-#include "rdbtool/guest/host_descriptors.h"
-#include "rdbtool/guest/raw_syscall.h"
-#include "rdbtool/record/file_holes.h"
-#include "rdbtool/record/process_state.h"
+#include "rdbtool/base/own_memory.h"
+#include "rdbtool/base/raw_syscall.h"
+#include "rdbtool/guest/host/host_descriptors.h"
+#include "rdbtool/guest/memory/file_holes.h"
+#include "rdbtool/record/process_liveness.h"
+#include "rdbtool/syscalls/facts.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -16,7 +18,6 @@
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 namespace rdb::record {
@@ -25,14 +26,14 @@ namespace {
 using guest::kPage;
 
 void protect(uint64_t begin, uint64_t size, int protection) {
-  guest::raw_syscall(SYS_mprotect, static_cast<int64_t>(begin), static_cast<int64_t>(size), protection);
+  raw_syscall(SYS_mprotect, static_cast<int64_t>(begin), static_cast<int64_t>(size), protection);
 }
 
 // Until someone wakes it, or its owner may have died: the longer it waits, the more seldom it looks.
 void wait_while(std::atomic<uint32_t>& word, uint32_t value, int before) {
   timespec most{0, 2'000'000L << std::min(before, 6)};
-  guest::raw_syscall(SYS_futex, reinterpret_cast<int64_t>(&word), FUTEX_WAIT, value,
-                     reinterpret_cast<int64_t>(&most));
+  raw_syscall(SYS_futex, reinterpret_cast<int64_t>(&word), FUTEX_WAIT, value,
+              reinterpret_cast<int64_t>(&most));
 }
 
 } // namespace
@@ -75,7 +76,8 @@ void SharedPages::add(const guest::Mapping& mapping) {
   area.first = *first;
   state(area, 0).users = 1;
   area.copy = static_cast<char*>(copy);
-  if (!(mapping.protection & PROT_WRITE)) mprotect(copy, mapping.end - mapping.begin, PROT_READ | PROT_WRITE);
+  area.writable = mprotect(copy, mapping.end - mapping.begin, PROT_READ | PROT_WRITE) == 0;
+  if (!area.writable) mprotect(copy, mapping.end - mapping.begin, PROT_READ);
   area.known.resize(pages);
   area.holds.resize(pages);
   areas_.push_back(std::move(area));
@@ -84,18 +86,31 @@ void SharedPages::add(const guest::Mapping& mapping) {
 void SharedPages::before_fork(guest::Process& process) {
   process_ = &process;
   give_back();
+  size_t old = areas_.size();
   for (const auto& [begin, mapping] : process.space().mappings()) {
+    if (!(mapping.flags & MAP_SHARED) || find(begin) != nullptr) continue;
     // A file that is open for writing can be changed by calls, in both processes.
-    bool writable = mapping.protection & PROT_WRITE || mapping.flags & MAP_ANONYMOUS || mapping.may_write;
-    if (mapping.flags & MAP_SHARED && writable && find(begin) == nullptr) add(mapping);
+    bool writable = mapping.protection & PROT_WRITE || mapping.flags & MAP_ANONYMOUS || mapping.may_write ||
+                    guest::is_open_for_writing(mapping.device, mapping.inode);
+    if (writable) add(mapping);
+  }
+  for (size_t i = old; i < areas_.size(); ++i) {
+    auto same_file = [&](const Area& other) {
+      return other.inode == areas_[i].inode && other.device == areas_[i].device;
+    };
+    areas_[i].family =
+        std::ranges::find_if(areas_.begin() + static_cast<ptrdiff_t>(old), areas_.end(), same_file)->first;
   }
   for (Area& area : areas_)
     ++state(area, 0).users;
 }
 
-void SharedPages::after_fork(int64_t result) {
+void SharedPages::after_fork(const guest::Process& process, int64_t result) {
   for (Area& area : areas_) {
     if (result < 0) --state(area, 0).users;
+    // Some memory is not handed down (MADV_DONTFORK).
+    for (size_t page = 0; result == 0 && page < area.holds.size(); ++page)
+      if (process.space().find(area.address(page)) == nullptr) area.holds[page] = Hold::gone;
     withhold(area);
   }
 }
@@ -112,38 +127,67 @@ void SharedPages::withhold(const Area& area) {
 
 bool SharedPages::may_take(const guest::Process& process, GuestAddr address, bool write) const {
   if (find(address.value) == nullptr) return false;
-  int wanted = write ? PROT_WRITE : PROT_READ | PROT_WRITE; // what can be written can be read
+  int wanted = write ? PROT_WRITE : kReadable;
   const guest::Mapping* mapping = process.space().find(address.value);
   return mapping != nullptr && mapping->protection & wanted;
 }
 
+bool SharedPages::allows(Hold hold, bool write) {
+  return hold == Hold::write || (hold == Hold::read && !write);
+}
+
 bool SharedPages::has(GuestAddr address, bool write) const {
   const Area& area = *find(address.value);
-  Hold hold = area.holds[area.page(address.value)];
-  return hold == Hold::write || (hold == Hold::read && !write);
+  return allows(area.holds[area.page(address.value)], write);
 }
 
 bool SharedPages::take(guest::Process& process, GuestAddr address, bool write) {
   if (!may_take(process, address, write) || has(address, write)) return false; // something else is wrong
-  Area& area = *find(address.value);
-  size_t page = area.page(address.value);
-  if (area.holds[page] == Hold::none) own(process, area, page);
-  open_to(area, page, write);
+  take_in_turn(process, wanted_at({address, write}));
   return true;
 }
 
-bool SharedPages::take_at_once(guest::Process& process, const Need& need) {
-  if (has(need.address, need.write)) return true;
-  Area& area = *find(need.address.value);
-  size_t page = area.page(need.address.value);
+SharedPages::Wanted SharedPages::wanted_at(const Need& need) const {
+  const Area& area = *find(need.address.value);
+  return {.place = {static_cast<size_t>(&area - areas_.data()), area.page(need.address.value)},
+          .write = need.write,
+          .reached = true,
+          .of_file = false};
+}
+
+std::vector<SharedPages::Wanted> SharedPages::takable(const guest::Process& process,
+                                                      const std::vector<Need>& needs) const {
+  std::vector<Wanted> result;
+  for (const Need& need : needs)
+    if (may_take(process, need.address, need.write)) result.push_back(wanted_at(need));
+  return result;
+}
+
+bool SharedPages::has(const Wanted& page) const {
+  if (!page.reached) return std::ranges::find(unreached_, page.place) != unreached_.end();
+  return allows(areas_[page.place.area].holds[page.place.page], page.write);
+}
+
+bool SharedPages::take_at_once(guest::Process& process, const Wanted& page) {
+  if (has(page)) return true;
+  auto [index, number] = page.place;
+  Area& area = areas_[index];
   auto self = static_cast<uint32_t>(process.identity().pid);
   uint32_t owner = 0;
-  if (area.holds[page] == Hold::none) {
-    if (!state(area, page).owner.compare_exchange_strong(owner, self)) return false;
-    now_owned(process, area, page);
+  if (!page.reached || area.holds[number] == Hold::none) {
+    if (!state(area, number).owner.compare_exchange_strong(owner, self)) return false;
+    now_owned(process, area, number, page.reached);
   }
-  open_to(area, page, need.write);
+  if (page.reached) open_to(area, number, page.write);
   return true;
+}
+
+void SharedPages::take_in_turn(guest::Process& process, const Wanted& page) {
+  if (has(page)) return;
+  auto [index, number] = page.place;
+  Area& area = areas_[index];
+  if (!page.reached || area.holds[number] == Hold::none) own(process, area, number, page.reached);
+  if (page.reached) open_to(area, number, page.write);
 }
 
 void SharedPages::open_to(Area& area, size_t page, bool write) {
@@ -154,24 +198,22 @@ void SharedPages::open_to(Area& area, size_t page, bool write) {
 // A process that waits for one page and keeps another could be waited for in turn. Here all take their pages
 // in the order of the table, so that those who do so wait for each other in one direction only; and an
 // instruction that cannot give back what it has goes first.
-void SharedPages::take_together(guest::Process& process, std::vector<Need> pages) {
-  std::erase_if(pages, [&](const Need& need) { return !may_take(process, need.address, need.write); });
-  std::ranges::sort(pages, {}, [&](const Need& need) {
-    const Area& area = *find(need.address.value);
-    return area.first + area.page(need.address.value);
-  });
-  auto is_there = [&](const Need& need) { return has(need.address, need.write); };
-  if (std::ranges::all_of(pages, [&](const Need& need) { return take_at_once(process, need); })) return;
+void SharedPages::take_together(guest::Process& process, std::vector<Wanted> pages) {
+  std::ranges::sort(pages, {},
+                    [&](const Wanted& page) { return areas_[page.place.area].first + page.place.page; });
+  if (std::ranges::all_of(pages, [&](const Wanted& page) { return take_at_once(process, page); })) return;
   keep_ = Keep::all;
   do {
     give_back();
-    for (const Need& need : pages)
-      take(process, need.address, need.write);
-  } while (!std::ranges::all_of(pages, is_there));
+    for (const Wanted& page : pages)
+      take_in_turn(process, page);
+  } while (!std::ranges::all_of(pages, [&](const Wanted& page) { return has(page); }));
   keep_ = Keep::nothing;
 }
 
-void SharedPages::own(guest::Process& process, Area& area, size_t page) {
+// Makes the page this process's, whoever has it. `wait` waits until its owner may have let it go.
+template <class Wait>
+void SharedPages::claim(guest::Process& process, const Area& area, size_t page, Wait&& wait) {
   PageTable::Page& state = this->state(area, page);
   auto self = static_cast<uint32_t>(process.identity().pid);
   for (int waits = 0;; ++waits) {
@@ -183,37 +225,20 @@ void SharedPages::own(guest::Process& process, Area& area, size_t page) {
       break;
     }
     state.wanted = self;
-    wait_for(process, area, page, owner, waits);
+    wait(owner, waits);
   }
   table_->end_wait(self);
-  now_owned(process, area, page);
 }
 
-// A page of a file that this process may change by a call, though it has it mapped no more: no other process
-// must have the page meanwhile.
-void SharedPages::own_unmapped(guest::Process& process, size_t index, size_t page) {
-  const Area& area = areas_[index];
-  PageTable::Page& state = this->state(area, page);
-  auto self = static_cast<uint32_t>(process.identity().pid);
-  for (int waits = 0;; ++waits) {
-    uint32_t owner = 0;
-    if (state.owner.compare_exchange_strong(owner, self) || owner == self) break;
-    if (!is_alive(owner)) {
-      if (state.owner.compare_exchange_strong(owner, self)) break;
-      continue;
-    }
-    state.wanted = self;
-    table_->begin_wait(self, area.first + static_cast<uint32_t>(page), false);
-    wait_while(state.owner, owner, waits);
-  }
-  table_->end_wait(self);
-  unmapped_.push_back({index, page});
+void SharedPages::own(guest::Process& process, Area& area, size_t page, bool reached) {
+  claim(process, area, page, [&](uint32_t owner, int waits) { wait_for(process, area, page, owner, waits); });
+  now_owned(process, area, page, reached);
 }
 
-void SharedPages::now_owned(guest::Process& process, Area& area, size_t page) {
-  held_.push_back({static_cast<size_t>(&area - areas_.data()), page});
+void SharedPages::now_owned(guest::Process& process, Area& area, size_t page, bool reached) {
+  (reached ? held_ : unreached_).push_back({static_cast<size_t>(&area - areas_.data()), page});
   mark_locks(process, area, page);
-  log_change(process, area, page);
+  if (area.holds[page] != Hold::gone) log_change(process, area, page);
 }
 
 // What the page holds, unless this process knows it.
@@ -224,10 +249,9 @@ void SharedPages::log_change(guest::Process& process, Area& area, size_t page) {
   const char* content = area.copy + page * kPage;
   char read[kPage];
   if (area.inode != 0) {
-    // What lies behind the end of the file only the kernel can look at without a signal. There is nothing.
-    iovec from{area.copy + page * kPage, kPage};
-    iovec to{read, kPage};
-    if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != static_cast<ssize_t>(kPage)) return;
+    // What lies after the end of the file only the kernel can look at without a signal. It is zero if the
+    // file ever grows again.
+    if (read_own_memory(content, read, kPage) != kPage) std::memset(read, 0, sizeof read);
     content = read;
   }
   changed_(process, GuestAddr(area.address(page)), content, kPage);
@@ -239,7 +263,7 @@ void SharedPages::wait_for(guest::Process& process, const Area& area, size_t pag
   // Who waits keeps nothing that others may wait for, if it can be helped.
   if (keep_ == Keep::nothing) give_back();
   if (keep_ == Keep::touched) give_back(touched(process));
-  if (!held_.empty()) {
+  if (!held_.empty() || !unreached_.empty()) {
     uint32_t number = area.first + static_cast<uint32_t>(page);
     // Who takes pages together can still give them back.
     table_->begin_wait(self, number, keep_ == Keep::all);
@@ -264,8 +288,8 @@ void SharedPages::tell_of_stopped(uint32_t self, uint32_t owner) {
   std::string line = fmt::format("rdb: process {} waits for memory that it shares with process {}, which is "
                                  "stopped\n",
                                  self, owner);
-  guest::raw_syscall(SYS_write, guest::own_error_stream(), reinterpret_cast<int64_t>(line.data()),
-                     static_cast<int64_t>(line.size()));
+  raw_syscall(SYS_write, guest::own_error_stream(), reinterpret_cast<int64_t>(line.data()),
+              static_cast<int64_t>(line.size()));
 }
 
 void SharedPages::release(Area& area, size_t page, Hold now) {
@@ -276,7 +300,7 @@ void SharedPages::release(Area& area, size_t page, Hold now) {
   uint32_t self = state.owner;
   uint32_t next = state.wanted.exchange(0);
   state.owner = next == self ? 0 : next;
-  if (next != 0) guest::raw_syscall(SYS_futex, reinterpret_cast<int64_t>(&state.owner), FUTEX_WAKE, INT_MAX);
+  if (next != 0) raw_syscall(SYS_futex, reinterpret_cast<int64_t>(&state.owner), FUTEX_WAKE, INT_MAX);
 }
 
 void SharedPages::give_back(const std::vector<Held>& but) {
@@ -287,6 +311,15 @@ void SharedPages::give_back(const std::vector<Held>& but) {
   for (const Held& held : held_)
     if (goes(held)) release(areas_[held.area], held.page, Hold::none);
   std::erase_if(held_, goes);
+  give_back_unreached();
+}
+
+void SharedPages::give_back_unreached() {
+  for (const Held& held : unreached_) {
+    Area& area = areas_[held.area];
+    release(area, held.page, area.holds[held.page]);
+  }
+  unreached_.clear();
 }
 
 void SharedPages::let_go() {
@@ -311,24 +344,9 @@ void SharedPages::leave() {
     --state(area, 0).users;
 }
 
-uint64_t SharedPages::area_id(uint64_t address) const {
+uint64_t SharedPages::family(uint64_t address) const {
   const Area* area = find(address);
-  return area == nullptr ? 0 : table_->id() + area->first;
-}
-
-bool changes_mappings(int64_t number) {
-  switch (number) {
-  case SYS_mmap:
-  case SYS_munmap:
-  case SYS_mremap:
-  case SYS_mprotect:
-  case SYS_pkey_mprotect:
-  case SYS_shmat:
-  case SYS_shmdt:
-    return true;
-  default:
-    return false;
-  }
+  return area == nullptr ? 0 : table_->id() + area->family;
 }
 
 void SharedPages::mappings_changed(const guest::AddressSpace& space, const guest::SystemCall& call,
@@ -346,7 +364,7 @@ void SharedPages::mappings_changed(const guest::AddressSpace& space, const guest
   };
   bool protects = call.number == SYS_mprotect || call.number == SYS_pkey_mprotect;
   bool removes = call.number == SYS_madvise && a[2] == MADV_REMOVE;
-  if (!changes_mappings(call.number) && !removes) return;
+  if (!changes_mappings(facts_of(call.number)) && !removes) return;
   for (Area& area : areas_) {
     if (end <= area.begin || begin >= area.end) continue;
     if (call.number == SYS_mremap || removes)
@@ -370,7 +388,7 @@ void SharedPages::mappings_changed(const guest::AddressSpace& space, const guest
     bool gone = std::ranges::all_of(area.holds, [](Hold hold) { return hold == Hold::gone; });
     // What others have mapped can still be changed from here.
     bool changeable =
-        area.inode != 0 && state(area, 0).users > 1 && is_open_for_writing(area.device, area.inode);
+        area.inode != 0 && state(area, 0).users > 1 && guest::is_open_for_writing(area.device, area.inode);
     if (gone && !changeable) drop(i);
   }
 }

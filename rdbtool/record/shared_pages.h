@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Memory that recorded processes share and write to. Each of them is replayed alone, so its own log must say
 // all that it can find there. For that every page belongs to one process at a time: to the others it is
-// protected, and who touches it waits until its owner lets it go. What the page holds then goes into the log
-// of the one that takes it, unless it is what that process knows already.
+// protected, and a process that touches it waits until the owner lets it go. What the page holds then goes
+// into the log of the one that takes it, unless it is what that process knows already.
 //
 // An owner lets go when someone waits, at a limit of instructions; and before it may sleep or be stopped by a
-// signal of its own. One that others stop keeps what it has.
+// signal of its own. A process that is stopped by another one keeps its pages.
 #pragma once
 
-#include "rdbtool/guest/process.h"
-#include "rdbtool/record/page_table.h"
+#include "rdbtool/guest/process/process.h"
+#include "rdbtool/record/page_owners.h"
 
 #include <functional>
 #include <optional>
 #include <string>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <utility>
 #include <vector>
@@ -35,7 +36,7 @@ public:
 
   // Around a fork, the latter in both processes.
   void before_fork(guest::Process& process);
-  void after_fork(int64_t result);
+  void after_fork(const guest::Process& process, int64_t result);
 
   // The guest, or rdb in its place, could not read or write there: true if it can now.
   bool take(guest::Process& process, GuestAddr address, bool write);
@@ -49,15 +50,19 @@ public:
   };
   bool redirect(guest::Process& process, const guest::SystemCall& call, SyscallArgs& arguments,
                 Arguments& storage) const;
-  // All that a call reads, as far as it is shared. True if it is.
-  bool take_for_call(guest::Process& process, const guest::SystemCall& call);
+  // What the process must have while it makes a call is collected first, then taken at the same time: all
+  // that the call reads, or writes without rdb's help, and all pages of the part of a file that it changes.
+  // True if something is shared.
+  bool add_reads(guest::Process& process, const guest::SystemCall& call);
+  bool add_writes(const guest::Process& process, const std::vector<iovec>& ranges);
+  bool add_file(const guest::Process& process, uint64_t device, uint64_t inode, uint64_t begin, uint64_t end);
+  void take_for_call(guest::Process& process);
+  // Everything, beside what was collected.
   void take_all(guest::Process& process);
+  // After the call; if it has succeeded, the collected pages of the file hold something new.
+  void call_done(bool changed);
   // Whether other processes may have the file mapped, since a fork; this one may have it open only.
   bool has_file(uint64_t device, uint64_t inode) const;
-  // Around a call that changes a part of a file: all pages of that part which are shared, true if there are
-  // any; and then, if it has succeeded, they hold something new.
-  bool take_file(guest::Process& process, uint64_t device, uint64_t inode, uint64_t begin, uint64_t end);
-  void file_call_done(uint64_t device, uint64_t inode, bool changed);
 
   // All of them, before the process may sleep; between instructions not those that the next one has just
   // asked for.
@@ -75,8 +80,9 @@ public:
   // place, whoever has its page.
   void mark_locks_of_dead(guest::Process& process);
   void mark_lock_of_dead(guest::Process& process, GuestAddr word);
-  // What the mapping at this address is called by all processes that have it; 0: it is not shared.
-  uint64_t area_id(uint64_t address) const;
+  // What the mappings of a file are called that were first shared by the same fork, by all processes that
+  // have them; 0: the mapping at this address is not shared.
+  uint64_t family(uint64_t address) const;
   // After a call that may have changed mappings.
   void mappings_changed(const guest::AddressSpace& space, const guest::SystemCall& call, int64_t result);
 
@@ -89,7 +95,9 @@ private:
     uint64_t inode = 0;
     uint64_t offset = 0;         // in the file
     uint32_t first = 0;          // page in the table
+    uint32_t family = 0;         // the first page of the file's first area of the same fork
     char* copy = nullptr;        // the same memory, never protected
+    bool writable = false;       // there
     std::vector<uint32_t> known; // which version this process has seen
     std::vector<Hold> holds;
 
@@ -105,7 +113,9 @@ private:
 
   const Area* find(uint64_t address) const;
   Area* find(uint64_t address) { return const_cast<Area*>(std::as_const(*this).find(address)); }
-  std::optional<void*> reach(void* address, uint64_t size) const;
+  // Each of these protections lets the kernel read memory, and rdb.
+  static constexpr int kReadable = PROT_READ | PROT_WRITE | PROT_EXEC;
+  std::optional<void*> reach(const guest::AddressSpace& space, void* address, uint64_t size) const;
   PageTable::Page& state(const Area& area, size_t page) const {
     return table_->page(area.first + static_cast<uint32_t>(page));
   }
@@ -114,10 +124,11 @@ private:
   std::optional<uint64_t> always_there(uint64_t address) const;
   void add(const guest::Mapping& mapping);
   void drop(size_t index);
-  void own_unmapped(guest::Process& process, size_t area, size_t page);
   void withhold(const Area& area);
-  void own(guest::Process& process, Area& area, size_t page);
-  void now_owned(guest::Process& process, Area& area, size_t page);
+  template <class Wait>
+  void claim(guest::Process& process, const Area& area, size_t page, Wait&& wait);
+  void own(guest::Process& process, Area& area, size_t page, bool reached);
+  void now_owned(guest::Process& process, Area& area, size_t page, bool reached);
   void log_change(guest::Process& process, Area& area, size_t page);
   bool mark_locks(guest::Process& process, Area& area, size_t page);
   void tell_locks();
@@ -125,7 +136,10 @@ private:
   static void open_to(Area& area, size_t page, bool write);
   void release(Area& area, size_t page, Hold now);
   void give_back(const std::vector<Held>& but = {});
+  void give_back_unreached();
   void add_all_needs(guest::Process& process);
+  // The pages that the next instruction itself is in.
+  std::vector<GuestAddr> code_pages(guest::Process& process) const;
   // Those that the next instruction has used already, though it is not done yet.
   std::vector<Held> touched(guest::Process& process) const;
   // A page that is needed, by an address in it.
@@ -134,11 +148,24 @@ private:
     bool write;
   };
   bool may_take(const guest::Process& process, GuestAddr address, bool write) const;
+  static bool allows(Hold hold, bool write);
   bool has(GuestAddr address, bool write) const;
+  // A page that is taken together with others.
+  struct Wanted {
+    Held place;
+    bool write;
+    bool reached; // false: a call changes it by way of its file, though the process could not use it
+    bool of_file; // that the call changes
+  };
+  Wanted wanted_at(const Need& need) const;
+  bool has(const Wanted& page) const;
   // If nobody has it.
-  bool take_at_once(guest::Process& process, const Need& need);
-  // All at the same time, as far as they are shared.
-  void take_together(guest::Process& process, std::vector<Need> pages);
+  bool take_at_once(guest::Process& process, const Wanted& page);
+  void take_in_turn(guest::Process& process, const Wanted& page);
+  // All at the same time.
+  void take_together(guest::Process& process, std::vector<Wanted> pages);
+  bool add_for_call(const guest::Process& process, const std::vector<Need>& needs);
+  std::vector<Wanted> takable(const guest::Process& process, const std::vector<Need>& needs) const;
 
   Changed changed_;
   Refuse refuse_;
@@ -147,7 +174,8 @@ private:
   bool has_locks_ = false;            // that the table knows of
   std::vector<Area> areas_;
   std::vector<Held> held_;
-  std::vector<Held> unmapped_;     // owned while a call changes them, though they are not mapped here
+  std::vector<Held> unreached_;    // owned while a call changes them, though the process cannot use them
+  std::vector<Wanted> for_call_;   // what the present call needs
   uint64_t taken_at_ = UINT64_MAX; // when an instruction needed one the last time
   std::vector<Need> needs_;        // of that instruction, so far
   // What a process keeps while it waits: pages that are needed together, or that an instruction has used.
@@ -155,7 +183,5 @@ private:
   Keep keep_ = Keep::nothing;
   bool told_of_stopped_ = false;
 };
-
-bool changes_mappings(int64_t number);
 
 } // namespace rdb::record

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What each kind of input does to the process when its time has come.
 #include "rdbtool/base/error.h"
-#include "rdbtool/guest/output_of_call.h"
-#include "rdbtool/guest/space_view.h"
-#include "rdbtool/guest/state_hash.h"
-#include "rdbtool/guest/syscalls/describe.h"
+#include "rdbtool/base/log.h"
+#include "rdbtool/guest/memory/space_view.h"
+#include "rdbtool/guest/process/call_output.h"
+#include "rdbtool/guest/process/state_hash.h"
 #include "rdbtool/replay/replayer.h"
 #include "rdbtool/replay/string_part.h"
+#include "rdbtool/syscalls/describe.h"
+#include "rdbtool/syscalls/facts.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -20,10 +22,6 @@ namespace rdb::replay {
 namespace {
 
 // What is shared or locked is neither on replay, and guards are seen by the signals that they raise.
-int repeated_advice(uint64_t advice) {
-  return guest::drops_pages(static_cast<int>(advice)) ? MADV_DONTNEED : static_cast<int>(advice);
-}
-
 // Whether a program outside the recording may have had it mapped, too, and have written to it.
 bool may_be_written_outside(const guest::Mapping& mapping) {
   if (!(mapping.flags & MAP_SHARED) || mapping.flags & MAP_ANONYMOUS) return false;
@@ -34,30 +32,32 @@ bool may_be_written_outside(const guest::Mapping& mapping) {
 } // namespace
 
 void Replayer::apply(const trace::Input& input) {
+  log_line(Topic::replay, "time {}, thread {}: applies a {}", now().value, thread_.value,
+           trace::name_of(input.kind()));
   switch (input.kind()) {
-  case trace::InputKind::kStart:
+  case trace::InputKind::start:
     start(input.as<trace::StartInput>());
     write_all(input.writes);
     return;
-  case trace::InputKind::kSyscall:
+  case trace::InputKind::syscall:
     system_call(input);
     return;
-  case trace::InputKind::kSignal:
+  case trace::InputKind::signal:
     signal(input.as<trace::SignalInput>());
     return;
-  case trace::InputKind::kPartial:
+  case trace::InputKind::partial:
     partial(input);
     return;
-  case trace::InputKind::kInstruction:
+  case trace::InputKind::instruction:
     instruction(input.as<trace::InstructionInput>());
     return;
-  case trace::InputKind::kMemory:
+  case trace::InputKind::memory:
     change_all(input.writes);
     return;
-  case trace::InputKind::kMap:
+  case trace::InputKind::map:
     map(input.as<trace::MapInput>());
     return;
-  case trace::InputKind::kChecksum: {
+  case trace::InputKind::checksum: {
     const auto& expected = input.as<trace::ChecksumInput>();
     guest::StateHash found = guest::hash_state(*this);
     if (found.memory != expected.memory || found.registers != expected.registers)
@@ -66,18 +66,18 @@ void Replayer::apply(const trace::Input& input) {
              fmt::format("{:016x}/{:016x} ({} pages)", found.memory, found.registers, found.pages));
     return;
   }
-  case trace::InputKind::kOutput: {
+  case trace::InputKind::output: {
     const auto& output = input.as<trace::OutputInput>();
     if (sink_ != nullptr) sink_->output(output.stream, output.bytes.data(), output.bytes.size());
     return;
   }
-  case trace::InputKind::kThreadStart:
+  case trace::InputKind::thread_start:
     start_thread(input.as<trace::ThreadStartInput>());
     return;
-  case trace::InputKind::kThreadEnd:
+  case trace::InputKind::thread_end:
     remove_thread(current());
     return;
-  case trace::InputKind::kExit: {
+  case trace::InputKind::exit: {
     const auto& exit = input.as<trace::ExitInput>();
     ending_ = {exit.by_signal ? guest::Ending::Kind::signalled : guest::Ending::Kind::exited, exit.status};
     for (Observer* observer : observers_)
@@ -88,7 +88,7 @@ void Replayer::apply(const trace::Input& input) {
 }
 
 void Replayer::start(const trace::StartInput& start) {
-  if (start.origin == trace::ProcessOrigin::kForked) {
+  if (start.origin == trace::ProcessOrigin::forked) {
     set_identity({identity().program, start.pid});
     return;
   }
@@ -108,7 +108,8 @@ void Replayer::start(const trace::StartInput& start) {
 
 void Replayer::start_thread(const trace::ThreadStartInput& start) {
   if (find_thread(start.created) != nullptr)
-    user_error("{}: thread {} starts twice", trace_.path(), start.created.value);
+    user_error("{}: damaged: thread {} starts a second time, at time {}", trace_.path(), start.created.value,
+               now().value);
   guest::Thread& created = add_thread(std::make_unique<guest::Thread>(start.created));
   created.mask = mask();
   created.registers.gpr[engine::RAX] = 0;
@@ -126,7 +127,8 @@ bool Replayer::turn_to(ThreadId thread) {
     });
   guest::Thread* next = find_thread(thread);
   if (next == nullptr)
-    user_error("{}: a turn of thread {}, which does not exist", trace_.path(), thread.value);
+    user_error("{}: damaged: a turn of thread {} at time {}, which does not exist", trace_.path(),
+               thread.value, now().value);
   switch_to(*next);
   go_on_with_begun();
   return true;
@@ -135,23 +137,26 @@ bool Replayer::turn_to(ThreadId thread) {
 void Replayer::map(const trace::MapInput& map) {
   guest::AddressSpace& space = this->space();
   switch (map.op) {
-  case trace::MapOp::kMap:
+  case trace::MapOp::map:
     map_again(map);
     return;
-  case trace::MapOp::kUnmap:
+  case trace::MapOp::unmap:
     space.munmap(map.address.value, map.length);
     return;
-  case trace::MapOp::kProtect:
+  case trace::MapOp::protect:
     space.mprotect(map.address.value, map.length, map.protection);
     return;
-  case trace::MapOp::kRemap:
+  case trace::MapOp::remap:
     space.repeat_mremap(map.old_address.value, map.old_length, map.length, static_cast<int>(map.flags),
                         map.address.value);
     return;
-  case trace::MapOp::kAdvise:
-    space.madvise(map.address.value, map.length, repeated_advice(map.flags));
+  case trace::MapOp::advise:
+    if (guest::drops_pages(static_cast<int>(map.flags)))
+      space.repeat_drop(map.address.value, map.length);
+    else
+      space.madvise(map.address.value, map.length, static_cast<int>(map.flags));
     return;
-  case trace::MapOp::kBreak:
+  case trace::MapOp::program_break:
     space.brk(map.address.value);
     return;
   }
@@ -167,7 +172,8 @@ void Replayer::map_again(const trace::MapInput& map) {
   mapping.name = map.path;
   mapping.segment = !map.has_file && !(map.flags & MAP_ANONYMOUS);
   if (!space().in_guest_range(mapping.begin, mapping.end))
-    user_error("{}: maps {:#x}-{:#x}, which is not the guest's", trace_.path(), mapping.begin, mapping.end);
+    user_error("{}: damaged: maps {:#x}-{:#x} at time {}, which is not the guest's", trace_.path(),
+               mapping.begin, mapping.end, now().value);
   int fd = -1;
   if (map.has_file) {
     auto [known, fresh] = files_.try_emplace(map.file, -1);
@@ -183,8 +189,8 @@ void Replayer::map_again(const trace::MapInput& map) {
     observer->mapped(*this, map);
 }
 
-std::vector<MappedFile> Replayer::mapped_files() const {
-  std::vector<MappedFile> result;
+std::vector<LoadedFile> Replayer::mapped_files() const {
+  std::vector<LoadedFile> result;
   for (const auto& [begin, file] : mapped_files_) {
     const guest::Mapping* mapping = space().find(begin);
     if (mapping != nullptr && mapping->begin == begin && mapping->name == file.path) result.push_back(file);
@@ -237,13 +243,14 @@ void Replayer::system_call(const trace::Input& input) {
   const SyscallInfo* info = find_syscall(logged.number);
   if (std::optional<int64_t> own = internal_call(call)) {
     if (*own != logged.result) differ(fmt::format("result {}", logged.result), fmt::format("{}", *own));
-  } else if (info != nullptr && info->call_class == CallClass::Memory) {
+  } else if (info != nullptr && info->call_class == CallClass::memory) {
     memory_call(call, logged.result);
   }
-  if (logged.output != trace::OutputStream::kNone && sink_ != nullptr) show_output(logged);
+  if (logged.output != trace::OutputStream::none && sink_ != nullptr) show_output(logged);
   regs.gpr[engine::RAX] = static_cast<uint64_t>(logged.result);
+  vsyscall_fault(call, logged.result); // its signal is the next input
   if (logged.result == 0) begin_child(call);
-  current().waited_with_mask = logged.result == -EINTR && guest::mask_argument(call.number) >= 0;
+  current().waited_with_mask = logged.result == -EINTR && facts_of(call.number).mask_arg != kNoArgument;
 }
 
 // One that has failed has changed nothing, or what it changed is an input of its own.
@@ -254,20 +261,20 @@ void Replayer::memory_call(const guest::SystemCall& call, int64_t logged) {
     if (result && *result != logged)
       differ(fmt::format("result {:#x}", logged), fmt::format("{:#x}", *result));
   };
-  switch (call.number) {
-  case SYS_madvise:
+  switch (facts_of(call.number).mapping) {
+  case MappingChange::advise:
     // Other advice changes nothing that the guest sees.
     if (guest::concerns_forks(static_cast<int>(arguments[2])))
       repeat();
     else if (logged >= 0 && guest::drops_pages(static_cast<int>(arguments[2])))
-      space().madvise(arguments[0], arguments[1], repeated_advice(arguments[2]));
+      space().repeat_drop(arguments[0], arguments[1]);
     return;
-  case SYS_mremap:
+  case MappingChange::move:
     if (logged >= 0)
       space().repeat_mremap(arguments[0], arguments[1], arguments[2], static_cast<int>(arguments[3]),
                             static_cast<uint64_t>(logged));
     return;
-  case SYS_mmap:
+  case MappingChange::map:
     // What had a file was mapped by the input before this one.
     if (logged >= 0 && arguments[3] & MAP_ANONYMOUS) {
       guest::Mapping mapping;
@@ -280,7 +287,7 @@ void Replayer::memory_call(const guest::SystemCall& call, int64_t logged) {
       space().restore(mapping, -1);
     }
     return;
-  case SYS_shmat: // the segment was mapped likewise
+  case MappingChange::attach: // the segment was mapped likewise
     return;
   default:
     if (logged >= 0) repeat();
@@ -313,7 +320,7 @@ std::vector<WrittenRange> Replayer::written_by(const trace::Input& input) {
   std::vector<WrittenRange> result;
   for (const trace::MemoryWrite& write : input.writes)
     result.push_back({write.address, write.size});
-  if (input.kind() != trace::InputKind::kPartial) return result;
+  if (input.kind() != trace::InputKind::partial) return result;
   std::optional<StringPart> part = string_part(*this, input.as<trace::PartialInput>());
   if (part && part->written_size() != 0)
     result.push_back({GuestAddr(part->written_begin()), part->written_size()});
@@ -321,6 +328,8 @@ std::vector<WrittenRange> Replayer::written_by(const trace::Input& input) {
 }
 
 void Replayer::signal(const trace::SignalInput& input) {
+  // The instruction that faults was not executed; when recorded, it was, and had no use for this any more.
+  if (input.synchronous) registers().rflags &= ~engine::Registers::kResume;
   if (uint64_t found = guest::hash_registers(*this); found != input.hash)
     differ(fmt::format("registers with the hash {:016x} at signal {}", input.hash, input.number),
            fmt::format("{:016x}", found));

@@ -5,8 +5,10 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/path.h"
+#include "rdbtool/base/print_error.h"
 #include "rdbtool/base/visible_text.h"
-#include "rdbtool/engine/dwarf_registers.h"
+#include "rdbtool/engine/instructions/dwarf_registers.h"
+#include "rdbtool/replay/debug_info_size.h"
 
 #include <cxxabi.h>
 #include <elfutils/libdw.h>
@@ -139,9 +141,9 @@ Backtracer::~Backtracer() = default;
 
 Backtracer::Files& Backtracer::files() {
   std::vector<uint64_t> begins;
-  std::vector<MappedFile> mapped = replayer_.mapped_files();
+  std::vector<LoadedFile> mapped = replayer_.mapped_files();
   begins.reserve(mapped.size());
-  for (const MappedFile& file : mapped)
+  for (const LoadedFile& file : mapped)
     begins.push_back(file.begin.value);
   if (files_ && files_->begins == begins) return *files_;
   known_.clear();
@@ -149,8 +151,17 @@ Backtracer::Files& Backtracer::files() {
   files_->begins = std::move(begins);
   Dwfl* dwfl = files_->dwfl.get();
   dwfl_report_begin(dwfl);
-  for (const MappedFile& file : mapped)
-    dwfl_report_elf(dwfl, file.path.c_str(), file.copy.c_str(), -1, file.begin.value, true);
+  for (const LoadedFile& file : mapped) {
+    // Before this one, there were perhaps others of the same files.
+    auto [known, fresh] = too_large_.try_emplace(file.copy);
+    if (fresh) {
+      known->second = why_too_large(file.copy);
+      if (!known->second.empty())
+        print_error("rdb: {}: its debug information is not used: {}\n", file.path, known->second);
+    }
+    if (known->second.empty())
+      dwfl_report_elf(dwfl, file.path.c_str(), file.copy.c_str(), -1, file.begin.value, true);
+  }
   dwfl_report_end(dwfl, nullptr, nullptr);
   return *files_;
 }

@@ -42,6 +42,7 @@ private:
 
   Replayer& replayer_;
   std::unique_ptr<Files> files_;
+  std::unordered_map<std::string, std::string> too_large_; // by the copy: why it is not read, or nothing
   std::unordered_map<uint64_t, BacktraceFrame> known_;
   LineMap line_map_;
 };

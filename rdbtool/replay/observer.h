@@ -5,7 +5,7 @@
 
 #include "rdbtool/base/types.h"
 #include "rdbtool/engine/engine.h"
-#include "rdbtool/trace/input.h"
+#include "rdbtool/trace/format/input.h"
 
 #include <csignal>
 

@@ -2,10 +2,11 @@
 #include "rdbtool/replay/replayer.h"
 
 #include "rdbtool/base/error.h"
-#include "rdbtool/guest/output_of_call.h"
-#include "rdbtool/guest/space_view.h"
-#include "rdbtool/guest/state_hash.h"
-#include "rdbtool/guest/syscalls/describe.h"
+#include "rdbtool/guest/memory/space_view.h"
+#include "rdbtool/guest/process/call_output.h"
+#include "rdbtool/guest/process/state_hash.h"
+#include "rdbtool/replay/confinement.h"
+#include "rdbtool/syscalls/describe.h"
 
 #include <csignal>
 #include <cstdio>
@@ -32,8 +33,8 @@ constexpr uint64_t kBeyondCall = 1'000'000;
 // Whether the input comes of the instruction at pc, which was begun and not done.
 bool is_fault(const trace::Input& input) {
   constexpr uint64_t kBreakpoint = 3, kOverflow = 4; // traps: the instruction is done
-  if (input.kind() == trace::InputKind::kPartial) return true;
-  if (input.kind() != trace::InputKind::kSignal) return false;
+  if (input.kind() == trace::InputKind::partial) return true;
+  if (input.kind() != trace::InputKind::signal) return false;
   const auto& signal = input.as<trace::SignalInput>();
   return signal.synchronous && signal.trap_number != kBreakpoint && signal.trap_number != kOverflow;
 }
@@ -41,7 +42,7 @@ bool is_fault(const trace::Input& input) {
 // The process and those it was forked from, back to the one that began as a program.
 std::vector<trace::ProcessInfo> ancestry(const trace::TraceReader& trace, const trace::ProcessInfo& process) {
   std::vector<trace::ProcessInfo> result = {process};
-  while (result.back().origin == trace::ProcessOrigin::kForked) {
+  while (result.back().origin == trace::ProcessOrigin::forked) {
     const trace::ProcessInfo& child = result.back();
     const trace::ProcessInfo* parent = nullptr;
     for (const trace::ProcessInfo& candidate : trace.processes())
@@ -62,7 +63,7 @@ Replayer::Replayer(const trace::TraceReader& trace, const trace::ProcessInfo& pr
   if (!descent_.empty()) later_sink_ = std::exchange(sink_, nullptr);
   guest::install_host_signals(translator(), *this);
   answers_.space = &space();
-  translator().set_quick_call(quick_call(answers_));
+  translator().set_fast_syscall(make_fast_syscall(answers_));
 }
 
 // The call that forked is reached: from here on the child's log counts.
@@ -137,7 +138,7 @@ Replayer::Stretch Replayer::advance(Time to) {
     if (!descent_.empty() && forks_before(step)) {
       Time fork_time = descent_.back().parent_time;
       // The log of the one that forked was cut off before: what came until then is not known.
-      if (step == nullptr && now() < fork_time && run_.end().kind != trace::LogEnd::Kind::kClosed) break;
+      if (step == nullptr && now() < fork_time && run_.end().kind != trace::LogEnd::Kind::closed) break;
       if (step != nullptr && now() < fork_time && turn_to(step->thread)) return {Event::turn, nullptr};
       Event event = play_to({thread_, std::min(fork_time, to), nullptr});
       if (event != Event::reached || fork_time > to) return {event, nullptr};
@@ -166,7 +167,7 @@ bool Replayer::forks_before(const trace::Step* step) const {
   Time fork_time = descent_.back().parent_time;
   if (step == nullptr || step->until > fork_time) return true;
   return step->until == fork_time && step->input != nullptr &&
-         step->input->kind() == trace::InputKind::kSyscall;
+         step->input->kind() == trace::InputKind::syscall;
 }
 
 void Replayer::add_observer(Observer& observer) {
@@ -184,7 +185,7 @@ void Replayer::add_observer(Observer& observer) {
 void Replayer::look_ahead(Time to) {
   if (!in_run_ || inputs_wanted_ || !descent_.empty()) return;
   calls_.clear();
-  run_.take_calls(now(), to, &can_answer_quickly, calls_);
+  run_.take_calls(now(), to, &can_answer_fast, calls_);
   answers_.next = calls_.data();
   answers_.end = calls_.data() + calls_.size();
 }
@@ -205,7 +206,7 @@ void Replayer::answer_long_way() {
 void Replayer::tell_inputs(bool wanted) {
   inputs_wanted_ = wanted;
   // Those that were taken from the log already are told as they come.
-  translator().set_quick_call(wanted ? engine::QuickCall{} : quick_call(answers_));
+  translator().set_fast_syscall(wanted ? engine::FastSyscall{} : make_fast_syscall(answers_));
 }
 
 void Replayer::settle_observers() {
@@ -228,8 +229,8 @@ void Replayer::wake() {
 // Lets the guest run up to the step's time, and sees that it comes to what the step's input answers.
 Replayer::Event Replayer::play_to(const trace::Step& step) {
   if (step.input == nullptr && now() >= step.until) return Event::reached;
-  bool wants_instruction = step.input != nullptr && step.input->kind() == trace::InputKind::kInstruction;
-  bool wants_call = step.input != nullptr && step.input->kind() == trace::InputKind::kSyscall;
+  bool wants_instruction = step.input != nullptr && step.input->kind() == trace::InputKind::instruction;
+  bool wants_call = step.input != nullptr && step.input->kind() == trace::InputKind::syscall;
   // The guest stops by itself where it asks for these, and the way to an exact time is stepped.
   uint64_t beyond = wants_instruction || wants_call ? kBeyondCall : 0;
   while (now() < step.until) {
@@ -262,7 +263,7 @@ Replayer::Event Replayer::play_to(const trace::Step& step) {
       return Event::reached;
     case engine::StopReason::fault:
       // A breakpoint instruction is executed, and its signal comes at the time behind it.
-      if (now() == step.until && step.input != nullptr && step.input->kind() == trace::InputKind::kSignal &&
+      if (now() == step.until && step.input != nullptr && step.input->kind() == trace::InputKind::signal &&
           step.input->as<trace::SignalInput>().number == stop.fault.signal)
         return Event::reached;
       differ("no fault", fmt::format("signal {} for address {}", stop.fault.signal, stop.fault.info.si_addr));
@@ -301,6 +302,7 @@ void Replayer::on_fault(int signal, siginfo_t* info, void* context) {
       observer->host_wrote(*this, GuestAddr(reinterpret_cast<uint64_t>(info->si_addr)));
     return;
   }
+  if (is_forbidden_call(signal, *info)) report_forbidden_call(*info);
   for (Observer* observer : observers_)
     if (observer->host_fault(*this, signal, info, context)) return;
   if (engine().handle_signal(signal, info, context)) return;

@@ -3,11 +3,11 @@
 // the guest does, and the first difference ends the replay.
 #pragma once
 
-#include "rdbtool/guest/host_signals.h"
-#include "rdbtool/guest/machine.h"
+#include "rdbtool/guest/process/machine.h"
+#include "rdbtool/guest/signals/host_signals.h"
+#include "rdbtool/replay/fast_syscall.h"
 #include "rdbtool/replay/observer.h"
-#include "rdbtool/replay/quick_answers.h"
-#include "rdbtool/trace/reader.h"
+#include "rdbtool/trace/trace_reader.h"
 
 #include <functional>
 #include <map>
@@ -18,7 +18,8 @@
 
 namespace rdb::replay {
 
-// The guest did something else than when it was recorded. Always a bug of rdb (or another CPU).
+// The guest did something else than when it was recorded: a bug of rdb, another CPU, or a recording that
+// somebody has changed.
 struct Divergence : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -31,7 +32,7 @@ public:
 };
 
 // The beginning of a file in guest memory, and the trace's copy of it.
-struct MappedFile {
+struct LoadedFile {
   GuestAddr begin;
   std::string path; // what it was called
   std::string copy; // where the trace keeps it
@@ -66,7 +67,7 @@ public:
   OutputSink* sink() const { return sink_; }
   const trace::TraceReader& trace() const { return trace_; }
   // Every file whose beginning is mapped now.
-  std::vector<MappedFile> mapped_files() const;
+  std::vector<LoadedFile> mapped_files() const;
 
   // Plays until the state at `to` (all inputs up to it applied) or the end. The ending if the end was
   // reached.
@@ -152,7 +153,7 @@ private:
   bool due_ = false;                     // all of it but its input is
   bool in_run_ = false;                  // nobody wants to hear of single inputs
   std::vector<trace::LoggedCall> calls_; // that come before it
-  QuickAnswers answers_;                 // what is left of them
+  FastAnswers answers_;                  // what is left of them
   std::optional<guest::Ending> ending_;
   std::optional<guest::PendingSignal> fatal_;
   // Instructions that have faulted. A handler that returns to one goes on with it: what hooks it was called
@@ -167,7 +168,7 @@ private:
   std::vector<Begun> begun_;
   std::map<trace::ContentId, int> files_;
   std::string shared_with_others_;
-  std::map<uint64_t, MappedFile> mapped_files_; // by begin; may hold what is unmapped by now
+  std::map<uint64_t, LoadedFile> mapped_files_; // by begin; may hold what is unmapped by now
 };
 
 } // namespace rdb::replay

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/replay/string_part.h"
 
-#include "rdbtool/engine/path.h"
+#include "rdbtool/engine/translate/code_path.h"
 
 #include <algorithm>
 #include <cstring>

@@ -2,9 +2,9 @@
 // The part of a string instruction that was done before it faulted.
 #pragma once
 
-#include "rdbtool/engine/string_instruction.h"
-#include "rdbtool/guest/machine.h"
-#include "rdbtool/trace/input.h"
+#include "rdbtool/engine/instructions/string_instruction.h"
+#include "rdbtool/guest/process/machine.h"
+#include "rdbtool/trace/format/input.h"
 
 #include <optional>
 

@@ -14,7 +14,7 @@ namespace {
 std::vector<const ProcessInfo*> lineage(const TraceReader& trace, const ProcessInfo& process) {
   std::vector<const ProcessInfo*> result = {&process};
   const std::vector<ProcessInfo>& all = trace.processes();
-  while (result.back()->origin == ProcessOrigin::kForked && result.size() <= all.size()) {
+  while (result.back()->origin == ProcessOrigin::forked && result.size() <= all.size()) {
     auto parent = std::ranges::find(all, result.back()->parent, &ProcessInfo::name);
     if (parent == all.end()) break; // the replay says so
     result.push_back(&*parent);
@@ -29,7 +29,7 @@ void check_files(const TraceReader& trace, const ProcessInfo& process) {
   for (const ProcessInfo* one : lineage(trace, process)) {
     InputReader inputs = trace.inputs(*one);
     while (const Input* input = inputs.next()) {
-      if (input->kind() != InputKind::kMap) continue;
+      if (input->kind() != InputKind::map) continue;
       const auto& map = input->as<MapInput>();
       if (map.has_file && seen.insert(map.file).second) OwnedFd(trace.files().open(map.file));
     }
@@ -37,10 +37,10 @@ void check_files(const TraceReader& trace, const ProcessInfo& process) {
 }
 
 bool is_damaged(const TraceReader& trace, const LogEnd& end) {
-  if (end.kind == LogEnd::Kind::kDamaged) return true;
+  if (end.kind == LogEnd::Kind::damaged) return true;
   // A recorder whose disk is full may not even be able to close its logs.
-  bool finished = trace.metadata().state == TraceState::kFinished;
-  return end.kind == LogEnd::Kind::kCut && finished && trace.metadata().end.kind != EndKind::kDiskFull;
+  bool finished = trace.metadata().state == TraceState::finished;
+  return end.kind == LogEnd::Kind::cut && finished && trace.metadata().end.kind != EndKind::disk_full;
 }
 
 std::string find_damage(const TraceReader& trace, const ProcessInfo& process) {

@@ -3,7 +3,7 @@
 // not say so.
 #pragma once
 
-#include "rdbtool/trace/reader.h"
+#include "rdbtool/trace/trace_reader.h"
 
 #include <string>
 

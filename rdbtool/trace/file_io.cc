@@ -3,6 +3,7 @@
 
 #include "rdbtool/base/bounded_file.h"
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/file_size_limit.h"
 #include "rdbtool/base/output_file.h"
 
 #include <cerrno>
@@ -15,30 +16,6 @@
 
 namespace rdb::trace {
 namespace {
-
-// Keeps a file-size limit from killing the recorder. Ignoring the signal for good would be inherited by the
-// guest.
-class WithoutSigxfsz {
-public:
-  WithoutSigxfsz() {
-    sigemptyset(&limit_);
-    sigaddset(&limit_, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &limit_, &old_);
-  }
-  ~WithoutSigxfsz() {
-    if (sigismember(&old_, SIGXFSZ)) return;
-    timespec at_once = {};
-    if (exceeded_) sigtimedwait(&limit_, nullptr, &at_once);
-    // This one alone: the C library would let in the two that it uses itself.
-    pthread_sigmask(SIG_UNBLOCK, &limit_, nullptr);
-  }
-  void exceeded() { exceeded_ = true; }
-
-private:
-  sigset_t limit_;
-  sigset_t old_;
-  bool exceeded_ = false;
-};
 
 template <class Write>
 void write_pieces(size_t size, const std::string& path, Write write) {
@@ -118,6 +95,14 @@ OwnedFd open_part(const std::string& path, int folder, const std::string& name) 
 
 OwnedFd open_part(const std::string& path) {
   return open_part(path, AT_FDCWD, path);
+}
+
+std::filesystem::directory_iterator entries_of(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::directory_iterator entries(directory, error);
+  if (error && error != std::errc::no_such_file_or_directory)
+    user_error("{}: cannot read the directory: {}", directory, error.message());
+  return entries;
 }
 
 std::string read_file(const std::string& path, size_t limit) {

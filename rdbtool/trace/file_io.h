@@ -6,6 +6,7 @@
 #include "rdbtool/base/owned_fd.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,9 @@ size_t pread_some(int fd, void* data, size_t size, uint64_t offset, const std::s
 OwnedFd open_part(const std::string& path);
 // The same by its name in an open folder; `path` is for messages.
 OwnedFd open_part(const std::string& path, int folder, const std::string& name);
+
+// What is in a directory: nothing if it does not exist. One that cannot be read is a UserError.
+std::filesystem::directory_iterator entries_of(const std::string& directory);
 
 // A whole file of a trace, refused with a UserError if it is larger than `limit`.
 std::string read_file(const std::string& path, size_t limit);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The records of the two logs, one at a time. An input that goes on in further records is handed out only if
 // all of them are there: when its head comes up, the records after it are looked through first.
-#include "rdbtool/trace/block_reader.h"
+#include "rdbtool/trace/log_reader.h"
+#include "rdbtool/trace/format/block_reader.h"
 #include "rdbtool/trace/log_reader_state.h"
-#include "rdbtool/trace/reader.h"
 
 #include <algorithm>
 
@@ -42,11 +42,11 @@ bool LogReader<Input>::State::decode_one() {
     wrong = "a record's time contradicts the block header";
   else if (left == 1 && !(source.bytes.empty() && source.hashes.empty()))
     wrong = "the block holds more than its records";
-  else if (header.first_record == 0 && first_in_block && record.kind() != InputKind::kStart)
+  else if (header.first_record == 0 && first_in_block && record.kind() != InputKind::start)
     wrong = "the log does not begin with a start record";
   else if (inside && (record.thread != input_thread || record.at.time != before) && !first_in_block)
     wrong = "an input goes on in another thread or time";
-  else if (inside && record.kind() != InputKind::kMemory && record.kind() != InputKind::kOutput)
+  else if (inside && record.kind() != InputKind::memory && record.kind() != InputKind::output)
     wrong = "an input goes on in a record of another kind";
   if (wrong != nullptr) return damaged(wrong);
   record.continued = inside;

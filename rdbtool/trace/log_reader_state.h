@@ -2,9 +2,9 @@
 // The insides of the readers of the two logs, which RunReader looks into.
 #pragma once
 
-#include "rdbtool/trace/block_reader.h"
-#include "rdbtool/trace/reader.h"
-#include "rdbtool/trace/record_codec.h"
+#include "rdbtool/trace/format/block_reader.h"
+#include "rdbtool/trace/format/record_codec.h"
+#include "rdbtool/trace/log_reader.h"
 
 namespace rdb::trace {
 
@@ -38,7 +38,7 @@ struct LogReader<Input>::State : LogPlace {
   bool first_in_block = false;
 
   State(const std::string& path, const std::string& trace_id, std::shared_ptr<const LogTail> tail)
-      : LogPlace(path, LogKind::kInputs, trace_id, std::move(tail)) {}
+      : LogPlace(path, LogKind::inputs, trace_id, std::move(tail)) {}
   bool load();
   bool decode_one();
   bool rest_is_there();
@@ -51,7 +51,7 @@ struct LogReader<TimedChunk>::State : LogPlace {
   TimedChunk record;
 
   State(const std::string& path, const std::string& trace_id, std::shared_ptr<const LogTail> tail)
-      : LogPlace(path, LogKind::kChunks, trace_id, std::move(tail)) {}
+      : LogPlace(path, LogKind::chunks, trace_id, std::move(tail)) {}
   bool load();
   bool decode_one();
   Time record_time() const { return record.end(); }

@@ -3,18 +3,22 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/hash.h"
+#include "rdbtool/base/output_file.h"
+#include "rdbtool/base/remover.h"
 #include "rdbtool/base/visible_text.h"
-#include "rdbtool/trace/reader.h"
-#include "rdbtool/trace/tar.h"
+#include "rdbtool/trace/format/block_reader.h"
+#include "rdbtool/trace/format/tar.h"
+#include "rdbtool/trace/format/zstd_stream.h"
 #include "rdbtool/trace/trace_dir.h"
 #include "rdbtool/trace/trace_files.h"
-#include "rdbtool/trace/zstd_stream.h"
+#include "rdbtool/trace/trace_reader.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <optional>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -34,26 +38,30 @@ bool belongs_to_trace(const std::string& path) {
   return name.empty() ? is_trace_folder(folder) : is_recorded_file(folder, name);
 }
 
-// `part` is the path inside the trace, `top` the trace's folder in the archive.
-void pack_file(ZstdFileWriter& out, const std::string& trace, const std::string& top,
-               const std::string& part) {
+// `part` is the path inside the trace, `top` the trace's folder in the archive. `tail` may be null.
+void pack_file(ZstdFileWriter& out, const std::string& trace, const std::string& top, const std::string& part,
+               const LogTail* tail = nullptr) {
   std::string path = trace + "/" + part, name = top + part;
   OwnedFd fd = open_in_trace(trace, part);
   struct stat status;
   if (fstat(fd.get(), &status) != 0) throw_errno(path, "cannot be looked at");
-  TarEntry entry = {name, static_cast<uint64_t>(status.st_size),
-                    static_cast<uint64_t>(status.st_mtim.tv_sec)};
+  auto from_file = static_cast<uint64_t>(status.st_size);
+  if (tail != nullptr) from_file = std::min(from_file, tail->begin);
+  std::span<const uint8_t> rest;
+  if (tail != nullptr && from_file == tail->begin) rest = tail->bytes;
+  TarEntry entry = {name, from_file + rest.size(), static_cast<uint64_t>(status.st_mtim.tv_sec)};
   uint8_t block[kTarBlock];
   write_tar_header(entry, block);
   out.write(block, sizeof block);
   std::vector<uint8_t> piece(kPiece);
-  for (uint64_t at = 0; at < entry.size;) {
+  for (uint64_t at = 0; at < from_file;) {
     size_t size =
-        pread_some(fd.get(), piece.data(), std::min<uint64_t>(piece.size(), entry.size - at), at, path);
+        pread_some(fd.get(), piece.data(), std::min<uint64_t>(piece.size(), from_file - at), at, path);
     if (size == 0) user_error("{}: became shorter while it was packed", path);
     out.write(piece.data(), size);
     at += size;
   }
+  out.write(rest.data(), rest.size());
   std::memset(block, 0, sizeof block);
   out.write(block, tar_padding(entry.size));
 }
@@ -88,13 +96,13 @@ private:
     if (in_.read(block, sizeof block) != sizeof block)
       user_error("{}: ends in the middle of the archive", file_);
     switch (read_tar_header(block, entry)) {
-    case TarHeader::kEnd:
+    case TarHeader::end:
       return false;
-    case TarHeader::kNone:
+    case TarHeader::none:
       user_error("{}: not a packed trace: no tar header where one should be", file_);
-    case TarHeader::kOtherType:
+    case TarHeader::other_type:
       user_error("{}: refused: '{}' in it is neither a file nor a directory", file_, entry.path);
-    case TarHeader::kEntry:
+    case TarHeader::entry:
       break;
     }
     return true;
@@ -214,7 +222,7 @@ void check_unpacked(const std::string& path, const std::string& file) {
       while (chunks.next() != nullptr) {
       }
       for (const LogEnd* end : {&inputs.end(), &chunks.end()})
-        if (end->kind == LogEnd::Kind::kDamaged)
+        if (end->kind == LogEnd::Kind::damaged)
           user_error("{}: the trace in it is damaged: {}/{}, offset {}: {}", file, process.name,
                      fs::path(end->file).filename().string(), end->offset, end->reason);
     }
@@ -229,21 +237,28 @@ void check_unpacked(const std::string& path, const std::string& file) {
 
 } // namespace
 
-void pack_trace(const std::string& trace_path, const std::string& file) {
+std::string pack_trace(const std::string& trace_path, const std::string& file) {
   TraceReader trace(fs::absolute(trace_path).string() + "/");
   if (int pid = RecorderLock::holder(trace_path); pid != 0)
     user_error("{}: is being recorded by process {}; pack it when that has ended", trace_path, pid);
   std::string name = fs::canonical(trace_path).filename().string();
   if (!is_trace_name(name)) name = "trace"; // what rdb unpack would refuse
   std::string top = name + "/";
+  std::string damage;
   try {
     ZstdFileWriter out(file);
     pack_directory(out, name);
     pack_file(out, trace_path, top, "metadata.json");
     for (const ProcessInfo& process : trace.processes()) {
       pack_directory(out, top + process.name);
-      for (const char* part : {"process.json", "inputs", "chunks"})
-        pack_file(out, trace_path, top, process.name + "/" + part);
+      auto inputs = trace.tail(process, LogKind::inputs), chunks = trace.tail(process, LogKind::chunks);
+      pack_file(out, trace_path, top, process.name + "/process.json");
+      pack_file(out, trace_path, top, process.name + "/inputs", inputs.get());
+      pack_file(out, trace_path, top, process.name + "/chunks", chunks.get());
+      // The damage of a log is packed with it, that of a ring is not.
+      bool is_whole = inputs == nullptr || inputs->end.kind != LogEnd::Kind::damaged;
+      if (!is_whole && damage.empty())
+        damage = fmt::format("{}, offset {}: {}", inputs->end.file, inputs->end.offset, inputs->end.reason);
     }
     pack_directory(out, top + "files");
     for (const ContentId& id : trace.files().list())
@@ -252,8 +267,9 @@ void pack_trace(const std::string& trace_path, const std::string& file) {
     out.write(end, sizeof end);
     out.finish();
   } catch (const std::system_error& error) {
-    user_error("{}", error.what());
+    output_failed("", error);
   }
+  return damage;
 }
 
 std::string unpack_trace(const std::string& file, const std::string& directory) {
@@ -265,8 +281,11 @@ std::string unpack_trace(const std::string& file, const std::string& directory) 
   std::error_code error;
   if (directory.empty()) fs::create_directories(parent, error);
   std::string fresh = parent + "/.unpack-XXXXXX";
+  std::optional<AllSignalsBlocked> blocked(std::in_place);
   if (mkdtemp(fresh.data()) == nullptr)
     user_error("{}: cannot unpack there: {}", parent, std::generic_category().message(errno));
+  Remover remover(fs::absolute(fresh));
+  blocked.reset();
   try {
     std::string name = Unpacker(file, fresh).run();
     if (directory.empty() && !is_trace_name(name))

@@ -6,9 +6,10 @@
 
 namespace rdb::trace {
 
-// Writes the trace at `trace_path` into `file`, replacing it. Throws UserError if the trace is being
-// recorded.
-void pack_trace(const std::string& trace_path, const std::string& file);
+// Writes the trace at `trace_path` into `file`, replacing it. What a recorder that was killed, or whose disk
+// was full, could not write to the logs any more is in the packed ones. Throws UserError if the trace is
+// being recorded. Where it is damaged, so that the packed one has less: in one line; empty if it has all.
+std::string pack_trace(const std::string& trace_path, const std::string& file);
 
 // Makes a trace of `file` in trace_root(), or as `directory` if one is given, and returns its path. The name
 // is the packed one, with the next free number if that is taken. Everything is checked: names against what a

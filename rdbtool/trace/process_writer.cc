@@ -3,6 +3,7 @@
 // that after a cut the inputs that are there have their schedule, or belong to the one turn that was not
 // over.
 #include "rdbtool/base/error.h"
+#include "rdbtool/base/log.h"
 #include "rdbtool/trace/process_writer_state.h"
 
 namespace rdb::trace {
@@ -30,7 +31,7 @@ ProcessWriter::~ProcessWriter() = default;
 void ProcessWriter::append(const Input& input) {
   State& s = *state_;
   LogState& log = s.inputs;
-  if (!s.started && input.kind() != InputKind::kStart)
+  if (!s.started && input.kind() != InputKind::start)
     bug("the first record of process {} is no start", s.name);
   if (static_cast<uint8_t>(input.kind()) == 0 || input.at.time < s.last_time)
     bug("process {}: {} at time {} after time {}", s.name, name_of(input.kind()), input.at.time.value,
@@ -86,9 +87,11 @@ void ProcessWriter::flush() {
     const ByteSink& bytes = log->sink.bytes;
     const ByteSink& hashes = log->sink.hashes;
     if (bytes.size() == 0) continue;
+    log_line(Topic::trace, "writes a block of {} bytes up to time {}", bytes.size(), state_->last_time.value);
     log->file.write(log->header, {bytes.data(), bytes.size()}, {hashes.data(), hashes.size()});
     log->clear();
   }
+  state_->written = state_->last_time;
 }
 
 void ProcessWriter::close(LogClose how) {
@@ -105,7 +108,7 @@ void ProcessWriter::abandon(LogClose how) {
     log->release();
     BlockHeader last = {};
     last.flags = kBlockLast;
-    last.first_time = last.last_time = s.last_time.value;
+    last.first_time = last.last_time = s.written.value;
     last.chunks = s.chunk_count;
     last.close = static_cast<uint32_t>(how);
     log->file.write(last, {}, {});

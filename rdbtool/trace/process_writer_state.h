@@ -2,9 +2,9 @@
 // The inside of a ProcessWriter, shared with TraceWriter which makes it.
 #pragma once
 
-#include "rdbtool/trace/block_writer.h"
-#include "rdbtool/trace/record_codec.h"
-#include "rdbtool/trace/writer.h"
+#include "rdbtool/trace/format/block_writer.h"
+#include "rdbtool/trace/format/record_codec.h"
+#include "rdbtool/trace/process_writer.h"
 
 namespace rdb::trace {
 
@@ -39,6 +39,7 @@ struct ProcessWriter::State {
   bool started = false;
   bool inside_input = false; // the last record has Input::more
   bool closed = false;
+  Time written; // how far the files go
 };
 
 } // namespace rdb::trace

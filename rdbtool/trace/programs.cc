@@ -11,7 +11,7 @@ namespace rdb::trace {
 
 const ProcessInfo* next_program(const TraceReader& trace, const ProcessInfo& process) {
   for (const ProcessInfo& other : trace.processes())
-    if (other.origin == ProcessOrigin::kExeced && other.parent == process.name && other.pid == process.pid)
+    if (other.origin == ProcessOrigin::execed && other.parent == process.name && other.pid == process.pid)
       return &other;
   return nullptr;
 }
@@ -40,17 +40,17 @@ namespace {
 
 // Its recorder was killed, and its processes with it: nobody has written how it ended.
 bool lost_its_recorder(const TraceReader& trace) {
-  return trace.metadata().state == TraceState::kRunning && RecorderLock::holder(trace.path()) == 0;
+  return trace.metadata().state == TraceState::running && RecorderLock::holder(trace.path()) == 0;
 }
 
 } // namespace
 
 bool was_killed(const TraceReader& trace, const ProcessInfo& process, const LogEnd& end) {
-  if (end.kind == LogEnd::Kind::kCut) return lost_its_recorder(trace);
-  if (end.kind != LogEnd::Kind::kClosed || end.close != LogClose::kProducerDied) return false;
+  if (end.kind == LogEnd::Kind::cut) return lost_its_recorder(trace);
+  if (end.kind != LogEnd::Kind::closed || end.close != LogClose::producer_died) return false;
   // Of the first process the recorder knows more: rdb itself may have crashed in it.
   bool is_first = program_named(trace, "").name == process.name;
-  return !is_first || trace.metadata().end.kind == EndKind::kSignalled;
+  return !is_first || trace.metadata().end.kind == EndKind::signalled;
 }
 
 std::optional<ExitInput> exit_of(const TraceReader& trace, const ProcessInfo& process) {
@@ -58,9 +58,16 @@ std::optional<ExitInput> exit_of(const TraceReader& trace, const ProcessInfo& pr
   inputs.seek(inputs.last_time());
   std::optional<ExitInput> exit;
   while (const Input* input = inputs.next())
-    if (input->kind() == InputKind::kExit) exit = input->as<ExitInput>();
+    if (input->kind() == InputKind::exit) exit = input->as<ExitInput>();
   if (!exit && was_killed(trace, process, inputs.end())) exit = ExitInput{true, SIGKILL};
   return exit;
+}
+
+bool met_full_disk(const TraceReader& trace, const ProcessInfo& process) {
+  InputReader inputs = trace.inputs(process);
+  inputs.seek(inputs.last_time() + 1);
+  inputs.next();
+  return inputs.end().is_disk_full();
 }
 
 Time last_time_of(const TraceReader& trace, const ProcessInfo& process) {

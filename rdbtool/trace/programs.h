@@ -3,7 +3,7 @@
 // means, and how it ended.
 #pragma once
 
-#include "rdbtool/trace/reader.h"
+#include "rdbtool/trace/trace_reader.h"
 
 #include <optional>
 
@@ -25,6 +25,9 @@ bool was_killed(const TraceReader& trace, const ProcessInfo& process, const LogE
 
 // Nothing if its log was cut off for another reason than that it was killed.
 std::optional<ExitInput> exit_of(const TraceReader& trace, const ProcessInfo& process);
+
+// Whether the disk was full before it ended.
+bool met_full_disk(const TraceReader& trace, const ProcessInfo& process);
 
 // When the last thing happened that is known of it.
 Time last_time_of(const TraceReader& trace, const ProcessInfo& process);

@@ -2,10 +2,10 @@
 // Deletes a trace, if it surely is one and nothing else is in it.
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/known_folder.h"
-#include "rdbtool/trace/block_format.h"
-#include "rdbtool/trace/bounded_json.h"
 #include "rdbtool/trace/file_io.h"
-#include "rdbtool/trace/process_info.h"
+#include "rdbtool/trace/format/block_format.h"
+#include "rdbtool/trace/format/bounded_json.h"
+#include "rdbtool/trace/format/process_info.h"
 #include "rdbtool/trace/trace_dir.h"
 #include "rdbtool/trace/trace_files.h"
 
@@ -50,8 +50,7 @@ bool begins_with(const std::string& trace, const std::string& name, const char (
 
 // A log of rdb's in a folder of a process: what a trace is known by whose metadata are damaged.
 bool has_log(const std::string& trace) {
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(trace, error)) {
+  for (const fs::directory_entry& entry : entries_of(trace)) {
     std::string name = entry.path().filename().string();
     if (is_process_folder(name) && (begins_with(trace, name + "/inputs", kInputsMagic) ||
                                     begins_with(trace, name + "/chunks", kChunksMagic)))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Merges the turns and the inputs of a process. The logs of a complete recording fit; after a cut one of them
 // may reach further, and this decides how much of it is still exact.
+#include "rdbtool/trace/run_reader.h"
+
 #include "rdbtool/trace/log_reader_state.h"
 
 #include <algorithm>
@@ -31,7 +33,7 @@ const Step* RunReader::next() {
     bool in_turn =
         input->at.time < chunk->end() || (input->at.time == chunk->end() && input->thread == running);
     if (in_turn) return step(running, input->at.time, inputs_.next());
-  } else if (inputs_.end().kind != LogEnd::Kind::kClosed) {
+  } else if (inputs_.end().kind != LogEnd::Kind::closed) {
     // There were more inputs in this turn, or there were not: nobody knows.
     return finish(false);
   }
@@ -48,7 +50,7 @@ void RunReader::take_calls(Time from, Time to, bool (*wanted)(const SyscallInput
   to = std::min(to, chunk->end());
   while (calls.size() < kMost) {
     const Input* input = inputs_.peek();
-    if (input == nullptr || input->kind() != InputKind::kSyscall) return;
+    if (input == nullptr || input->kind() != InputKind::syscall) return;
     const auto& call = input->as<SyscallInput>();
     bool simple = input->thread == chunk->chunk.thread && !input->more && input->writes.size() <= 1;
     if (!simple || input->at.time <= from || input->at.time > to || !wanted(call)) return;

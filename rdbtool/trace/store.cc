@@ -192,7 +192,9 @@ int ContentStore::open(const ContentId& id) const {
   std::string path = path_of(id);
   check_folder(directory_);
   OwnedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!fd) user_error("{}: a file of the trace is missing: {}", path, std::generic_category().message(errno));
+  if (!fd)
+    user_error("{}: a file of the trace {}: {}", path, errno == ENOENT ? "is missing" : "cannot be opened",
+               std::generic_category().message(errno));
   struct stat status;
   if (fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
       static_cast<uint64_t>(status.st_size) != id.size)
@@ -205,8 +207,7 @@ int ContentStore::open(const ContentId& id) const {
 std::vector<ContentId> ContentStore::list() const {
   check_folder(directory_);
   std::vector<ContentId> ids;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory_, error))
+  for (const auto& entry : entries_of(directory_))
     if (ContentId id; parse_content_id(entry.path().filename().string(), id)) ids.push_back(id);
   std::sort(ids.begin(), ids.end());
   return ids;

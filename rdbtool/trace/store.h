@@ -4,7 +4,7 @@
 // the trace.
 #pragma once
 
-#include "rdbtool/trace/input.h"
+#include "rdbtool/trace/format/input.h"
 
 #include <map>
 #include <string>

@@ -142,8 +142,7 @@ void set_latest(const std::string& path) {
 std::vector<std::string> list_traces() {
   std::string root = trace_root();
   std::vector<std::string> names;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(root, error)) {
+  for (const fs::directory_entry& entry : entries_of(root)) {
     std::string name = entry.path().filename().string();
     if (!entry.is_symlink() && is_trace(entry.path().string())) names.push_back(name);
   }

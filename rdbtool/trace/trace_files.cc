@@ -4,8 +4,8 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/output_file.h"
 #include "rdbtool/trace/file_io.h"
-#include "rdbtool/trace/process_info.h"
-#include "rdbtool/trace/ring_file.h"
+#include "rdbtool/trace/format/process_info.h"
+#include "rdbtool/trace/ring/ring_file.h"
 #include "rdbtool/trace/store.h"
 
 #include <cerrno>

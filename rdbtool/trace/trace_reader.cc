@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/trace/trace_reader.h"
 #include "rdbtool/base/error.h"
-#include "rdbtool/trace/bounded_json.h"
 #include "rdbtool/trace/file_io.h"
-#include "rdbtool/trace/reader.h"
-#include "rdbtool/trace/ring_file.h"
+#include "rdbtool/trace/format/bounded_json.h"
+#include "rdbtool/trace/ring/ring_file.h"
 #include "rdbtool/trace/trace_dir.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string read_text(const std::string& path, size_t limit) {
 std::vector<ProcessInfo> read_processes(const std::string& path) {
   std::vector<ProcessInfo> processes;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+  for (const auto& entry : entries_of(path)) {
     std::string name = entry.path().filename().string();
     std::string description = entry.path().string() + "/process.json";
     // Without it the recorder died while it made the folder: nothing was recorded.
@@ -97,12 +97,17 @@ const ContentStore& TraceReader::files() const {
 
 InputReader TraceReader::inputs(const ProcessInfo& process) const {
   std::string folder = state_->path + "/" + process.name;
-  return InputReader(folder + "/inputs", state_->metadata.id, state_->tails_of(process).inputs);
+  return InputReader(folder + "/inputs", state_->metadata.id, tail(process, LogKind::inputs));
 }
 
 ChunkReader TraceReader::chunks(const ProcessInfo& process) const {
   std::string folder = state_->path + "/" + process.name;
-  return ChunkReader(folder + "/chunks", state_->metadata.id, state_->tails_of(process).chunks);
+  return ChunkReader(folder + "/chunks", state_->metadata.id, tail(process, LogKind::chunks));
+}
+
+std::shared_ptr<const LogTail> TraceReader::tail(const ProcessInfo& process, LogKind kind) const {
+  const LogTails& tails = state_->tails_of(process);
+  return kind == LogKind::inputs ? tails.inputs : tails.chunks;
 }
 
 RunReader TraceReader::run(const ProcessInfo& process) const {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The trace as a directory: its metadata, the reserve that pays for the final metadata on a full disk, the
 // folders of its processes, the list of mapped files.
+#include "rdbtool/trace/trace_writer.h"
+
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/path.h"
 #include "rdbtool/trace/file_io.h"
-#include "rdbtool/trace/process_info.h"
+#include "rdbtool/trace/format/process_info.h"
 #include "rdbtool/trace/process_writer_state.h"
 #include "rdbtool/trace/trace_dir.h"
 
@@ -88,7 +90,7 @@ TraceWriter::TraceWriter(Metadata metadata, const std::string& directory) {
   metadata.cpu = CpuInfo::of_this_machine();
   utsname system;
   if (uname(&system) == 0) metadata.kernel = system.release;
-  metadata.state = TraceState::kRunning;
+  metadata.state = TraceState::running;
   std::string path = make_directory(directory, metadata);
   try {
     state_ = std::make_unique<State>(path, std::move(metadata));
@@ -97,11 +99,14 @@ TraceWriter::TraceWriter(Metadata metadata, const std::string& directory) {
     std::string reserve(kReserveSize, '\0');
     OwnedFd fd = open_file(state_->reserve_path(), O_WRONLY | O_CREAT | O_EXCL);
     write_all(fd.get(), reserve.data(), reserve.size(), state_->reserve_path());
-    set_latest(path);
   } catch (const std::system_error& error) {
     state_.reset();
     remove_empty_trace(path);
     user_error("cannot make a trace: {}", error.what());
+  } catch (...) {
+    state_.reset();
+    remove_empty_trace(path);
+    throw;
   }
 }
 
@@ -118,10 +123,10 @@ ContentStore& TraceWriter::files() {
 }
 
 std::unique_ptr<ProcessWriter> TraceWriter::add_process(const StartInput& start, const std::string& parent) {
-  int image = ++state_->images[start.pid];
+  int image = state_->images[start.pid] + 1;
   ProcessInfo info;
   info.name = image == 1 ? std::to_string(start.pid) : fmt::format("{}.{}", start.pid, image);
-  info.number = ++state_->process_count;
+  info.number = state_->process_count + 1;
   info.origin = start.origin;
   info.pid = start.pid;
   info.parent_pid = start.parent_pid;
@@ -131,13 +136,29 @@ std::unique_ptr<ProcessWriter> TraceWriter::add_process(const StartInput& start,
   std::string folder = state_->path + "/" + info.name;
   if (mkdir(folder.c_str(), 0700) != 0) throw_errno(folder, "cannot make a directory");
   const std::string& id = state_->metadata.id;
-  // process.json last: a folder without it was being made when the recorder died.
-  auto state = std::unique_ptr<ProcessWriter::State>(
-      new ProcessWriter::State{info.name,
-                               {BlockWriter(folder + "/inputs", LogKind::kInputs, id, state_->compressor)},
-                               {BlockWriter(folder + "/chunks", LogKind::kChunks, id, state_->compressor)}});
-  replace_file(folder + "/process.json", to_json(info));
-  return std::unique_ptr<ProcessWriter>(new ProcessWriter(std::move(state)));
+  try {
+    // process.json last: a folder without it was being made when the recorder died.
+    auto state = std::unique_ptr<ProcessWriter::State>(
+        new ProcessWriter::State{info.name,
+                                 {BlockWriter(folder + "/inputs", LogKind::inputs, id, state_->compressor)},
+                                 {BlockWriter(folder + "/chunks", LogKind::chunks, id, state_->compressor)}});
+    replace_file(folder + "/process.json", to_json(info));
+    // Who asks for the latest wants one with something in it.
+    if (state_->process_count == 0) set_latest(state_->path);
+    ++state_->images[start.pid];
+    ++state_->process_count;
+    return std::unique_ptr<ProcessWriter>(new ProcessWriter(std::move(state)));
+  } catch (const std::system_error&) {
+    // The disk is full: the caller makes room and tries again.
+    for (const char* name : {"inputs", "chunks", "process.json"})
+      unlink((folder + "/" + name).c_str());
+    rmdir(folder.c_str());
+    throw;
+  }
+}
+
+bool TraceWriter::has_process() const {
+  return state_->process_count != 0;
 }
 
 void TraceWriter::release_reserve() {
@@ -153,7 +174,7 @@ void TraceWriter::note_file(const ContentId& id, std::string_view path) {
 
 void TraceWriter::finish(const TraceEnd& end) {
   state_->metadata.end = end;
-  state_->metadata.state = TraceState::kFinished;
+  state_->metadata.state = TraceState::finished;
   if (state_->metadata.end.unix_ns == 0) state_->metadata.end.unix_ns = unix_now_ns();
   release_reserve();
   replace_file(state_->metadata_path(), state_->metadata.to_json());

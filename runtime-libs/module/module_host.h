@@ -62,8 +62,8 @@ struct rdb_module_host {
 extern const struct rdb_module_host* __rdb_module_host;
 
 // Short pieces of debug code run with the program's FS base and vector registers, unless their machine code
-// shows that they need others (rdbtool/debug/plain_code.h). A function of the module that may or may not need
-// libc calls this first when it does; what follows the call is not looked at.
+// shows that they need others (rdbtool/debug/regions/plain_code.h). A function of the module that may or may
+// not need libc calls this first when it does; what follows the call is not looked at.
 void __rdb_module_needs_libc(void);
 
 // Before this memory is written to, whosever it is. rdb-clang calls it in front of stores to the program's.

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The harness itself: a failing test says how to reproduce it, a hanging program is ended with its children."""
+import ast
+import glob
 import os
-import sys
 import time
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
 
@@ -67,6 +67,24 @@ class Harness(harness.TestCase):
     def test_traces_and_home_are_the_tests_own(self):
         out = self.run_program(["/bin/sh", "-c", "echo $HOME $RDB_TRACE_DIR; pwd"], status=0).out
         self.assertEqual(out, f"{self.tmp} {self.tmp}/traces\n{self.tmp}\n")
+
+
+class Modules(unittest.TestCase):
+    """tests/run puts several folders on one path: a name must mean one module, and a test is nobody's module."""
+
+    def test_each_is_found_in_one_way(self):
+        files = glob.glob(os.path.join(harness.SOURCE, "tests", "**", "*.py"), recursive=True)
+        shared = [os.path.basename(file) for file in files if not file.endswith("_test.py")]
+        self.assertGreater(len(shared), 10)
+        self.assertEqual(sorted(shared), sorted(set(shared)))
+        for file in files:
+            with open(file, encoding="utf-8") as source:
+                tree = ast.parse(source.read(), file)
+            for node in ast.walk(tree):
+                if isinstance(node, (ast.Import, ast.ImportFrom)):
+                    self.assertNotRegex(ast.unparse(node), r"_test\b", file)
+                if isinstance(node, ast.Attribute):
+                    self.assertNotEqual(ast.unparse(node), "sys.path", file)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,7 @@ that what the documents link to and tell to run is there."""
 import os
 import re
 import stat
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
 SCRIPTS = os.path.join(harness.SOURCE, "scripts")
@@ -20,7 +18,8 @@ class Deps(harness.TestCase):
         os.mkdir(self.path("bin"))
         self.log = self.write("log", "")
         self.stand_in("dpkg-query", 'for p in $HAVE; do [ "$p" != "${!#}" ] || { printf installed; exit 0; }; done; exit 1')
-        self.stand_in("apt-cache", 'case " $OFFERED " in *" $2 "*) echo "  Candidate: 1.0";; *) echo "  Candidate: (none)";; esac')
+        self.stand_in("apt-cache",
+                      'case " $OFFERED " in *" $2 "*) echo "  Candidate: 1.0";; *) echo "  Candidate: (none)";; esac')
         self.stand_in("apt-get", f'echo "apt-get $*" >>{self.log}; case "$*" in *install*"$BROKEN"*) [ -z "$BROKEN" ];; esac')
         self.stand_in("sudo", f'echo sudo >>{self.log}; exec "$@"')
         self.stand_in("id", "echo ${ID-0}")
@@ -116,13 +115,15 @@ class Total(harness.TestCase):
                               self.path("results.xml")])
             with open(self.path("page.md"), encoding="utf-8") as file:
                 return file.read()
-        page = page_of("aaa1111", "e2e.never", ("unit.a", "run", self.GTEST), ("e2e.long", "run", "Ran 3 tests in 1s\n\nOK (skipped=1)\n"))
+        page = page_of("aaa1111", "e2e.never", ("unit.a", "run", self.GTEST),
+                       ("e2e.long", "run", "Ran 3 tests in 1s\n\nOK (skipped=1)\n"))
         self.assertIn("commit aaa1111: **7 passed, 0 failed, 1 skipped**", page)
         self.assertIn("Not run: e2e.never.\n", page)
         page = page_of("bbb2222", "e2e.long e2e.never", ("unit.a", "run", self.GTEST), ("unit.b", "run", self.GTEST))
         self.assertIn("commit bbb2222: **12 passed, 0 failed, 1 skipped**", page)
         self.assertIn("| e2e.long | 3 |  | 1 | 2 | aaa1111 |\n| unit.a | 5 |  |  | 2 |  |\n", page)
-        page = page_of("ccc3333", "e2e.long e2e.never unit.b", ("unit.a", "run", self.GTEST), ("unit.c", "run", ""), ("unit.d", "run", ""))
+        page = page_of("ccc3333", "e2e.long e2e.never unit.b", ("unit.a", "run", self.GTEST), ("unit.c", "run", ""),
+                       ("unit.d", "run", ""))
         self.assertIn("| e2e.long | 3 |  | 1 | 2 | aaa1111 |\n", page)
         self.assertIn("| unit.b | 5 |  |  | 2 | bbb2222 |\n", page)
         self.assertIn("Not run: e2e.never.\n", page)
@@ -204,8 +205,10 @@ class Documents(harness.TestCase):
                     yield path, file.read()
 
     def test_every_folder_says_what_lives_there(self):
-        for folder in ("bench", "codegen-patch", "demo-bugs", "descriptors", "llvm-passes", "runtime-libs", "scripts", "tests", "rdbtool",
-                       *(f"rdbtool/{part}" for part in ("base", "cli", "debug", "engine", "gdb", "guest", "record", "replay", "trace"))):
+        for folder in ("bench", "codegen-patch", "demo-bugs", "descriptors", "llvm-passes", "runtime-libs", "scripts", "tests",
+                       "rdbtool",
+                       *(f"rdbtool/{part}" for part in ("base", "cli", "debug", "engine", "gdb", "guest", "record", "replay",
+                                                        "trace"))):
             with self.subTest(folder):
                 with open(os.path.join(harness.SOURCE, folder, "README.md"), encoding="utf-8") as file:
                     self.assertGreater(len(file.read().split()), 15)

@@ -3,9 +3,7 @@
 import os
 import signal
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness
 
 # Prints its open descriptors below 10 to the file named, and ends with 3.
@@ -30,6 +28,18 @@ class ClosedStreams(harness.TestCase):
         self.shell("exec $RDB record -q -o t /bin/sh -c 'echo out; echo error >&2; exit 3'", status=3)
         for streams in (">&-", "2>&-", ">&- 2>&-", "2>/dev/full"):
             self.shell(f"exec $RDB replay t {streams}", status=3)
+        # Who has closed the stream is told, who has no room for it gets an error.
+        self.assertEqual(self.shell("exec $RDB replay t >&-", status=3).err,
+                         "error\nrdb: the program's output is not shown: standard output is closed\n")
+        self.assertEqual(self.shell("exec $RDB replay --quiet t >&-", status=3).err, "")
+        self.assertEqual(self.shell("exec $RDB replay t >/dev/full", status=125).err,
+                         "error\nrdb: the program's output was lost in part: No space left on device\n")
+
+    def test_what_went_to_the_null_device_is_not_shown(self):
+        self.shell("exec $RDB record -q -o t /bin/echo out >/dev/null", status=0)
+        self.assertEqual(self.rdb("replay", "t", status=0).out, "")
+        self.shell("rm -rf t; exec $RDB record -q -o t /bin/echo out >file", status=0)
+        self.assertEqual(self.rdb("replay", "t", status=0).out, "out\n")
 
     def test_the_program_finds_what_is_closed_closed(self):
         for closed in "", "<&-", ">&-", "2>&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-":
@@ -52,13 +62,56 @@ class ClosedStreams(harness.TestCase):
 
     def test_commands_that_cannot_print_say_so(self):
         self.shell("exec $RDB record -q -o t /bin/true", status=0)
-        for command in ("info t", "ps t", "dump t", "ls", "help", "--version"):
-            result = self.shell(f"exec $RDB {command} >/dev/full", status=125)
-            self.assertRegex(result.err, r"\Ardb: [^\n]*\n\Z")
+        for command in ("info t", "info --json t", "info --syscalls", "ps t", "dump t", "dump --chunks t", "dump --files t",
+                        "ls", "doctor", "completion bash", "verify /bin/true /bin/true", "help", "help record", "--version"):
+            for closed in ">/dev/full", ">&-":
+                with self.subTest(command, closed=closed):
+                    result = self.shell(f"exec $RDB {command} {closed}", status=125)
+                    self.assertRegex(result.err, r"(\A|\n)rdb: cannot write to standard output: [^\n]+\n\Z")
             self.shell(f"exec $RDB {command} >/dev/full 2>/dev/full", status=125)
             self.shell(f"exec $RDB {command} 2>/dev/full", status=0)
+        for packed in "/dev/full", "/proc/self/fd/1":
+            for command in f"pack t {packed}", f"dump --chunks --picture {packed} t":
+                result = self.shell(f"exec $RDB {command} >/dev/full", status=125)
+                self.assertRegex(result.err, r"\Ardb: [^\n]*No space left on device\n\Z")
         self.shell("exec $RDB info nowhere 2>/dev/full", status=2)
         self.shell("exec $RDB info nowhere 2>&-", status=2)
+
+
+class AnswersThatCannotBeWritten(harness.TestCase):
+    """history, last-write and print: what they found is lost, and so they say."""
+
+    def setUp(self):
+        super().setUp()
+        source = self.write("hits.c", harness.program_text(__file__, "hits.c").replace("HITS", "20"))
+        self.run_program(["/usr/bin/gcc", "-g", "-O0", "-o", "hits", source], status=0)
+        self.rdb("record", "-q", "-o", "t", "./hits", status=0)
+
+    def shell(self, command, **how):
+        return self.run_program(["/bin/sh", "-c", f"exec $RDB {command}"], env={"RDB": harness.rdb()}, **how)
+
+    def check(self, *commands):
+        for command in commands:
+            for streams in ">/dev/full", ">&-":
+                with self.subTest(command, streams=streams):
+                    result = self.shell(f"{command} {streams}", status=125)
+                    self.assertRegex(result.err, r"(\A|\n)rdb: cannot write to standard output: [^\n]+\n\Z")
+                    self.assertNotRegex(result.err, "Python|Traceback|Errno")
+            for streams in ">/dev/full 2>/dev/full", ">&- 2>&-":
+                with self.subTest(command, streams=streams):
+                    self.shell(f"{command} {streams}", status=125)
+
+    def test_gdb(self):
+        self.check("history i t --at hits.c:3", "last-write total t", "print t @hit '(int)$rdi'")
+        for streams in "2>/dev/full", "2>&-":
+            self.shell(f"history nothing t --at hits.c:3 {streams}", status=2)
+            self.shell(f"last-write nothing t {streams}", status=2)
+
+    @harness.needs_compiler
+    def test_regions(self):
+        self.run_program([harness.program("rdb-clang"), "-g", "-O0", "-o", "hits2", "hits.c"], status=0)
+        self.rdb("record", "-q", "-o", "t2", "./hits2", status=0)
+        self.check("print t2 hits.c:3 i", "print --list hits.c t2")
 
 
 class ReadersThatLeave(harness.TestCase):
@@ -67,9 +120,7 @@ class ReadersThatLeave(harness.TestCase):
     def setUp(self):
         super().setUp()
         # So many hits that finding all of them takes far longer than a test may.
-        source = self.write("hits.c", "int total;\n"
-                            "__attribute__((noinline)) void hit(int i) {\n  total += i;\n}\n"
-                            "int main(void) {\n  for (int i = 0; i < 3000000; i++)\n    hit(i);\n  return total == 1;\n}\n")
+        source = self.write("hits.c", harness.program_text(__file__, "hits.c").replace("HITS", "3000000"))
         self.run_program(["/usr/bin/gcc", "-g", "-O0", "-o", "hits", source], status=0)
         self.rdb("record", "-q", "-o", "t", "./hits", status=0)
 

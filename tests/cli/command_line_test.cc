@@ -15,41 +15,41 @@ namespace {
 // What `start` and `show` were given, as one line.
 std::string given;
 
-Action setup_start(CLI::App& app) {
-  auto depth = std::make_shared<int>(0);
+Action setup_start(CommandOptions& command) {
+  auto depth = std::make_shared<uint64_t>(0);
   auto folders = std::make_shared<std::vector<std::string>>();
-  app.add_option("--depth", *depth, "How deep");
-  app.add_option("-m", *folders, "A folder")->allow_extra_args(false);
-  take_guest_command(app);
-  return [&app, depth, folders] {
+  command.option("--depth", *depth, "How deep");
+  command.option("-m", *folders, "A folder");
+  take_guest_command(command);
+  return [&command, depth, folders] {
     given = fmt::format("depth={} m={} {}", *depth, fmt::join(*folders, ","),
-                        fmt::join(guest_command(app).argv, "|"));
+                        fmt::join(guest_command(command).argv, "|"));
     return 7;
   };
 }
 
-Action setup_show(CLI::App& app) {
+Action setup_show(CommandOptions& command) {
   auto what = std::make_shared<std::string>();
-  app.add_option("WHAT", *what, "What to show");
+  command.option("WHAT", *what, "What to show");
   return [what] {
     given = *what;
     return 0;
   };
 }
 
-Action setup_pair(CLI::App& app) {
+Action setup_pair(CommandOptions& command) {
   auto one = std::make_shared<std::string>();
-  app.add_option("ONE", *one, "The first")->required();
+  command.option("ONE", *one, "The first").required();
   return [one] { return 0; };
 }
 
-Action setup_limit(CLI::App&) {
+Action setup_limit(CommandOptions&) {
   return []() -> int { limit("system call {}", "vmsplice"); };
 }
-Action setup_bug(CLI::App&) {
+Action setup_bug(CommandOptions&) {
   return []() -> int { bug("lost\ncount"); };
 }
-Action setup_refused(CLI::App&) {
+Action setup_refused(CommandOptions&) {
   return []() -> int { throw std::bad_alloc(); };
 }
 

@@ -2,42 +2,13 @@
 """What rdb says at the end: of children that were cut off, of wrappers, of bundles that were asked for in vain."""
 import os
 import shutil
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness
 
 # The children make a call that rdb cannot record.
-CUT_OFF = r"""
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-int main(int argc, char** argv) {
-  for (int i = 0; i < atoi(argv[1]); i++)
-    if (fork() == 0) {
-      int number = 20;
-      asm volatile("int $0x80" : "+a"(number));
-      _exit(0);
-    }
-  while (wait(0) > 0) {
-  }
-  return argc == 2 ? 0 : 1;
-}
-"""
+CUT_OFF = harness.program_text(__file__, "last_words/cut_off.c")
 
-REGION = r"""
-#include <rdb/rdb.h>
-#include <stdio.h>
-int main(void) {
-  int n = 3;
-rdb_begin
-  printf("n %d\n", n);
-rdb_end
-  printf("end %d\n", n);
-  return 4;
-}
-"""
+REGION = harness.program_text(__file__, "last_words/region.c")
 
 
 class CutOffChildren(harness.TestCase):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the table of system calls refuses stands in docs/limits.md, by name and with the same reason.
-#include "rdbtool/guest/syscalls/table.h"
+#include "rdbtool/syscalls/table.h"
 
 #include <fstream>
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ protected:
 
 TEST_F(Limits, RefusedSystemCallsAreDocumented) {
   for (const SyscallInfo& call : syscall_table()) {
-    if (call.call_class != CallClass::Refused || std::string(call.reason) == "no Linux kernel implements it")
+    if (call.call_class != CallClass::refused || std::string(call.reason) == "no Linux kernel implements it")
       continue;
     EXPECT_TRUE(documented(call.name, call.reason))
         << "docs/limits.md lacks the system call `" << call.name << "` with the reason: " << call.reason;
@@ -44,7 +44,7 @@ TEST_F(Limits, RefusedRequestsAreDocumented) {
   for (const SyscallInfo& call : syscall_table()) {
     if (!call.variants) continue;
     for (const CallVariant& variant : call.variants->variants)
-      if (variant.call_class == CallClass::Refused) {
+      if (variant.call_class == CallClass::refused) {
         EXPECT_TRUE(documented(call.name, variant.reason) && documented(variant.name, variant.reason))
             << "docs/limits.md lacks `" << call.name << "`: `" << variant.name
             << "` with the reason: " << variant.reason;
@@ -63,7 +63,7 @@ TEST_F(Limits, NothingIsDocumentedThatIsNotRefused) {
       if (!std::getline(names, word, '`')) break; // every second piece stands between backquotes
       bool refused = false;
       for (const SyscallInfo& call : syscall_table())
-        refused |= call.name == word && call.call_class == CallClass::Refused;
+        refused |= call.name == word && call.call_class == CallClass::refused;
       EXPECT_TRUE(refused) << "docs/limits.md names `" << word << "`, which the table does not refuse";
     }
   }

@@ -3,57 +3,41 @@
 import os
 import shutil
 import subprocess
-import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness
 
 JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
 UNSHARE = "/usr/bin/unshare"
+# What the dynamic linker says if not even rdb can be loaded; which of them depends on how large its parts are.
+LINKER = "error while loading shared libraries|cannot allocate TLS data structures for initial thread"
 
 # Takes no memory back that it has not given.
-STRICT_HEAP = r"""
-#include <stddef.h>
-#include <string.h>
-static char heap[1 << 24];
-static size_t used;
-static const char kMark[16] = "strict heap 15b";
-void* malloc(size_t size) {
-  size_t room = (size + 15) / 16 * 16;
-  if (used + room + 32 > sizeof heap) return 0;
-  char* block = heap + used + 32;
-  memcpy(block - 16, kMark, 16);
-  memcpy(block - 32, &size, sizeof size);
-  used += room + 32;
-  return block;
-}
-static void check(void* block) {
-  if (memcmp((char*)block - 16, kMark, 16) != 0) __builtin_trap();
-}
-void free(void* block) {
-  if (block) check(block);
-}
-void* calloc(size_t count, size_t size) { return malloc(count * size); }
-void* realloc(void* block, size_t size) {
-  void* fresh = malloc(size);
-  if (!block || !fresh) return fresh;
-  check(block);
-  size_t old;
-  memcpy(&old, (char*)block - 32, sizeof old);
-  return memcpy(fresh, block, old < size ? old : size);
-}
-"""
+STRICT_HEAP = harness.program_text(__file__, "low_limits/strict_heap.c")
 
 # No library, a bss that begins in the last page of data.
-TINY = r"""
-static char data[5000] = "data";
-static char bss[9000];
-void _start(void) {
-  bss[8999] = data[4999];
-  asm volatile("syscall" : : "a"(60), "D"(bss[8999] == 0 ? 5 : 6) : "rcx", "r11", "memory");
-  __builtin_unreachable();
-}
+TINY = harness.program_text(__file__, "low_limits/tiny.c")
+
+
+# Becomes the program, cut off at each of the lengths, and tells what came of it.
+EXECVE = """
+import os, signal
+with open("{program}", "rb") as file:
+    whole = file.read()
+for length in {lengths}:
+    with open("cut", "wb") as file:
+        file.write(whole[:length])
+    os.chmod("cut", 0o755)
+    child = os.fork()
+    if child == 0:
+        try:
+            os.execv("./cut", ["./cut"])
+        except OSError as error:
+            os.write(1, b"%d error %d\\n" % (length, error.errno))
+            os._exit(1)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os.write(1, b"%d ended %d\\n" % (length, status))
+    os.unlink("cut")
 """
 
 
@@ -87,11 +71,7 @@ class OtherHeaps(harness.TestCase):
 
     @harness.needs_compiler
     def test_debug_code(self):
-        self.write("region.cc", "#include <rdb/rdb.h>\n#include <iostream>\n#include <string>\n#include <vector>\n"
-                   "int main() {\n  std::string name(100, 'x');\n"
-                   "rdb_begin\n  std::vector<std::string> copies(3, name);\n"
-                   "  std::cout << copies.back().size() << std::endl;\nrdb_end\n"
-                   "  return static_cast<int>(name.size()) == 100 ? 4 : 0;\n}\n")
+        self.write("region.cc", harness.program_text(__file__, "low_limits/region.cc"))
         self.run_program([harness.program("rdb-clang++"), "-g", "-O0", "-o", "region", "region.cc"], status=0)
         self.rdb("record", "-q", "-o", "t", "./region", status=4)
         self.assertEqual(self.rdb("replay", "t", env={"LD_PRELOAD": JEMALLOC}, status=4).out, "100\n")
@@ -136,19 +116,46 @@ class Limits(harness.TestCase):
         before = (UNSHARE, "-r")
         for limit in ("-s 64", "-d 1000", "-d 2000", "-n 64", "-v 100000"):
             with self.subTest(limit):
-                self.works_or_says(limit, r"(rdb: (the limit of the stack's size is too low|there is not enough memory|"
-                                   r"not supported: cannot map the code cache)|"
-                                   r"error while loading shared libraries)", before)
+                self.works_or_says(limit,
+                                   r"(rdb: (the limit of the stack's size is too low|(not supported: )?there is not enough "
+                                   r"memory|"
+                                   r"not supported: cannot map the code cache)|" + LINKER + ")", before)
 
     def test_little_data(self):
         for limit in ("-d 1000", "-S -d 1000"):
             with self.subTest(limit):
-                self.works_or_says(limit, "not enough memory|cannot map the code cache|error while loading shared libraries")
+                self.works_or_says(limit, "not enough memory|cannot map the code cache|" + LINKER)
+
+    def test_little_data_for_commands_that_read_a_trace(self):
+        self.rdb("record", "-q", "-o", "t", "/bin/true", status=0)
+        for limit in ("-d 1000", "-d 1100", "-d 1500", "-d 2500"):
+            for command in (("replay", "t"), ("pack", "t", "t.zst"), ("info", "t")):
+                with self.subTest(limit, command=command):
+                    result = self.limited(limit, *command)
+                    self.assertNotRegex(result.err, "internal error|holds no process|bad_alloc")
+                    self.assertIn(result.status, (0, 2, 125, 127), f"\n{result}")
+
+    def test_small_files(self):
+        self.rdb("record", "-q", "-o", "t", "/bin/true", status=0)
+        result = self.limited("-f 1", "replay", "t")
+        self.assertEqual((result.status, result.err), (125, "rdb: no file in memory can be made: File too large\n"))
+
+    def test_nothing_is_left_of_a_recording_that_could_not_begin(self):
+        for limit in (*(f"-n {count}" for count in range(4, 13)), "-d 1000"):
+            for where in (["-o", "t"], []):
+                with self.subTest(limit, where=where):
+                    result = self.limited(limit, "record", *where, "/bin/true")
+                    self.assertNotEqual(result.err, "", f"\n{result}")
+                    if result.status != 0:
+                        self.assertFalse(os.path.exists(self.path("t")), f"\n{result}")
+                        self.assertFalse(os.path.exists(self.path("traces")) and os.listdir(self.path("traces")), f"\n{result}")
+                    shutil.rmtree(self.path("t"), ignore_errors=True)
+                    shutil.rmtree(self.path("traces"), ignore_errors=True)
 
     def test_few_descriptors(self):
         for limit in ("-n 64", "-n 20", "-S -n 10"):
             with self.subTest(limit):
-                self.works_or_says(limit, "descriptors|Too many open files|error while loading shared libraries")
+                self.works_or_says(limit, "descriptors|Too many open files|" + LINKER)
 
 
 @unittest.skipUnless(CAN_MOUNT, "mounting in a namespace is not permitted here")
@@ -176,17 +183,15 @@ class Mounts(harness.TestCase):
                     result = self.inside(f"mount -t tmpfs -o size={size} none small || exit 99\n"
                                          f"export RDB_TRACE_DIR=$PWD/small/traces\n"
                                          f"$RDB record {where} /bin/true; echo status $?; find small/t small/traces; $RDB ls; "
-                                         f"$RDB info ./small/t; $RDB rm true-0 || $RDB rm ./small/t; echo removed $?; find small/t small/traces/true-0")
+                                         f"$RDB info ./small/t; $RDB rm true-0 || $RDB rm ./small/t; echo removed $?; find "
+                                         f"small/t small/traces/true-0")
                     self.assertRegex(result.err, "No space left")
-                    if "status 2\n" in result.out:  # nothing is left
-                        self.assertNotIn("/true-0", result.out)
-                        self.assertNotIn("small/t\n", result.out)
-                        self.assertIn("no recordings", result.out)
-                    else:  # it begins, and is shown
-                        self.assertEqual(size, "132k")
-                        self.assertIn("status 125\n", result.out, f"\n{result}")
-                        self.assertIn("disk full", result.out)
-                    self.assertIn("removed 0\n" if "disk full" in result.out else "removed 2\n", result.out)
+                    # There is no room for the trace, or for what the program is made of: nothing is left of it.
+                    self.assertIn(f"status {125 if size == '132k' else 2}\n", result.out, f"\n{result}")
+                    self.assertNotIn("/true-0", result.out)
+                    self.assertNotIn("small/t\n", result.out)
+                    self.assertIn("no recordings", result.out)
+                    self.assertIn("removed 2\n", result.out)
 
 
 class CutOffPrograms(harness.TestCase):
@@ -221,9 +226,67 @@ class CutOffPrograms(harness.TestCase):
                     if native == 2:
                         self.assertRegex(result.err, r"\Ardb: [^\n]*\n\Z")
                 if os.path.exists(self.path("t")):
-                    if "holds no process" not in self.rdb("replay", "t").err:
-                        self.rdb("replay", "t", status=native)
+                    self.assertNotEqual(native, 2)
+                    self.rdb("replay", "t", status=native)
                     self.rdb("rm", "./t", status=0)
+
+
+    def test_execve(self):
+        """The same in a recording, where a program becomes one that is cut off: the error, or the death, is the kernel's."""
+        self.run_program(["/usr/bin/gcc", "-O1", "-static", "-nostdlib", "-fno-stack-protector", "-Wl,--build-id=none", "-s",
+                          "-o", "tiny", self.write("tiny.c", TINY)], status=0)
+        for program in "tiny", "/bin/true":
+            size = os.path.getsize(self.path(program))
+            with open(self.path(program), "rb") as file:
+                table = 64 + 56 * int.from_bytes(file.read(64)[56:58], "little")
+            lengths = {0, 1, 2, 3, 4, 5, *range(60, 68), *range(64, table + 120, 28), table - 1, table, table + 1, size - 1, size}
+            for page in range(4096, size, 4096):
+                lengths |= {page - 1, page, page + 1, page + 2000}
+            script = self.write("each.py",
+                                EXECVE.format(program=self.path(program), lengths=sorted(n for n in lengths if n <= size)))
+            native = self.run_program(["/usr/bin/python3", script], status=0)
+            self.assertGreater(len(set(line.split(" ", 1)[1] for line in native.out.splitlines())), 2, native.out)
+            recorded = self.rdb("record", "-q", "-o", "t", "/usr/bin/python3", script, status=0)
+            self.assertEqual(recorded.out, native.out)
+            own = "".join(line for line in native.out.splitlines(True) if "ended" in line)  # without its children's
+            self.assertEqual(self.rdb("replay", "t", status=0).out, own)
+            self.rdb("rm", "./t", status=0)
+
+
+class ProgramsThatDoNotStart(harness.TestCase):
+    def test_nothing_is_left_of_them(self):
+        self.rdb("record", "-q", "/bin/true", status=0)
+        with open("/bin/true", "rb") as file:
+            whole = file.read()
+        with open(self.path("cut"), "wb") as file:
+            file.write(whole[:200])
+        self.write("text", "hello\n")
+        self.write("script", "#!/no/such/interpreter\n")
+        self.write("loop", "#!" + self.path("loop") + "\n")
+        self.write("empty", "")
+        self.write("plain", "#!/bin/sh\n")
+        for name in "cut", "text", "script", "loop", "empty":
+            os.chmod(self.path(name), 0o755)
+        self.run_program(["/usr/bin/gcc", "-Wl,--dynamic-linker=/no/such/loader", "-o", "loader",
+                          self.write("loader.c", "int main(void) {}")],
+                         status=0)
+        self.run_program(["/usr/bin/gcc", "-o", "large", self.write("large.c", "char all[1 << 30]; int main(void) {}")], status=0)
+        for name, status in (("cut", 2), ("text", 2), ("script", 2), ("loop", 2), ("empty", 2), ("plain", 2), ("loader", 2),
+                             ("missing", 2), (".", 2), ("large", 125)):
+            for options in ([], ["-o", "t"], ["--until-fail", "-n", "2"]):
+                with self.subTest(name, options=options):
+                    result = self.rdb("record", *options, "./" + name, status=status)
+                    self.assertRegex(result.err, r"\Ardb: [^\n]*\n\Z")
+                    self.assertFalse(os.path.exists(self.path("t")))
+                    self.assertEqual(len(self.rdb("ls", status=0).out.splitlines()), 2)
+                    self.assertIn("/bin/true", self.rdb("info", status=0).out)
+
+    def test_too_little_memory(self):
+        self.rdb("record", "-q", "/bin/true", status=0)
+        result = self.run_program(["/bin/sh", "-c", "ulimit -v 200000; exec $RDB record /bin/true"], env={"RDB": harness.rdb()})
+        self.assertNotEqual(result.status, 0)
+        self.assertRegex(result.err, r"\Ardb: [^\n]*\n\Z")
+        self.assertEqual(len(self.rdb("ls", status=0).out.splitlines()), 2)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
 MAKE_TRACE = os.path.join(harness.BUILD, "tests", "make_trace")

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Files that are not what rdb expects: folders that only look like traces, links, pipes and devices in the place of
 files, names that a terminal takes for commands, code that another user can change, sizes that nobody has."""
+import hashlib
 import io
 import json
 import os
 import shutil
 import stat
 import subprocess
-import sys
 import tarfile
 import threading
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
 MAKE_TRACE = os.path.join(harness.BUILD, "tests", "make_trace")
@@ -165,7 +164,8 @@ class Names(SafeCase):
         self.rdb("pack", "sample-0", "t.zst", status=0)
         self.rdb("unpack", "t.zst", "-o", "sample-0", status=0)
         before = [self.tree(trace), self.tree(self.path("sample-0"))]
-        commands = [*READERS, ["rm"], ["gdb", "--server", "./socket"], ["history", "--at", "x.c:1", "x"], ["last-write", "x"], ["print", "--list", "x.c:1-2"]]
+        commands = [*READERS, ["rm"], ["gdb", "--server", "./socket"], ["history", "--at", "x.c:1", "x"], ["last-write", "x"],
+                    ["print", "--list", "x.c:1-2"]]
         for command in commands:
             complaint = self.refused(*command, "sample-0")
             self.assertIn("./sample-0", complaint, command)
@@ -450,17 +450,7 @@ class Bounds(SafeCase):
 @harness.needs_compiler
 class Trust(SafeCase):
     """Code that is found beside a recorded program runs only if nobody else can have put it there."""
-    SOURCE = """#include <stdio.h>
-#include "own.h"
-int main(void) {
-  int n = own();
-rdb_begin
-  printf("the region sees %d\\n", n);
-rdb_end
-  puts("the program");
-  return n - 7;
-}
-"""
+    SOURCE = harness.program_text(__file__, "safe_files.c")
     RUN, PLAIN = "the region sees 7\nthe program\n", "the program\n"
 
     def setUp(self):
@@ -593,8 +583,10 @@ rdb_end
         with open(path, encoding="utf-8") as file:
             text = file.read()
         evil = "".join(f"\\x{byte:02x}" for byte in "".join(HOSTILE.values()).encode())
+        text = text[:text.rindex("end ")]
+        text = text.replace("prog.c\"", f"prog.c{evil}\"").replace("\"n\"", f"\"n{evil}\"").replace("\"main", f"\"{evil}main")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(text.replace("prog.c\"", f"prog.c{evil}\"").replace("\"n\"", f"\"n{evil}\"").replace("\"main", f"\"{evil}main"))
+            file.write(f'{text}end "{hashlib.sha256(text.encode()).hexdigest()}"\n')
         result = self.rdb("inspect", "home/build/prog.rdb", status=0)
         self.assertIn("\\x1b", result.out)
         self.assertEqual(invisible(result.out), "")

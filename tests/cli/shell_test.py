@@ -2,9 +2,7 @@
 """What rdb gives the user's surroundings: shell completion, manual pages, a check of the machine."""
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
 
@@ -27,7 +25,8 @@ class Shell(harness.TestCase):
     def test_bash_completes_options_as_the_help_lists_them(self):
         for command in self.commands():
             with self.subTest(command=command):
-                listed = set(re.findall(r"(?m)(?<![\w-])--[a-z][a-z-]+", self.rdb("help", command, status=0).out.partition("Options:")[2]))
+                listed = set(re.findall(r"(?m)(?<![\w-])--[a-z][a-z-]+",
+                                        self.rdb("help", command, status=0).out.partition("Options:")[2]))
                 offered = set(self.complete(command, "--"))
                 self.assertTrue(offered, command)
                 self.assertLessEqual(offered, listed)
@@ -63,7 +62,7 @@ class Shell(harness.TestCase):
 class Doctor(harness.TestCase):
     def test_this_machine_is_fine(self):
         out = self.rdb("doctor", status=0).out
-        for what in "kernel", "processor", "engine", "recordings", "mappings", "watchpoints":
+        for what in "kernel", "processor", "engine", "recordings", "mappings", "watchpoints", "confinement":
             self.assertRegex(out, rf"(?m)^ok   {what} +\S")
         self.assertNotIn("BAD", out)
 

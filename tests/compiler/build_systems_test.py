@@ -3,86 +3,19 @@
 What it builds is what clang builds, and every program and library has its bundle."""
 import os
 import shutil
-import subprocess
 import unittest
 
+import harness
 from toolchain import BUILD, CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, CompilerTest
-from identity_test import strip_regions
+from region_programs import strip_regions
 
 FILES = {
-    "main.c": """\
-#include <rdb/rdb.h>
-#include <stdio.h>
-#include "tree.h"
-int shared_scale(int);
-int main(int argc, char **argv) {
-  (void)argv;
-  struct node *root = 0;
-  for (int i = 0; i < 5; i++) {
-    root = insert(root, i * 7 % 5 + argc);
-    rdb_begin
-      printf("inserted, size %d\\n", size(root));
-    rdb_end
-  }
-  printf("%d %d\\n", size(root), shared_scale(3));
-  return 0;
-}
-""",
-    "tree.h": """\
-#include <rdb/rdb.h>
-struct node { int key; struct node *left, *right; };
-struct node *insert(struct node *, int);
-int size(const struct node *);
-static inline int depth(const struct node *n) {
-  if (!n) return 0;
-  int l = depth(n->left), r = depth(n->right);
-  rdb_begin
-    __builtin_printf("key %d depth %d\\n", n->key, l > r ? l : r);
-  rdb_end
-  return 1 + (l > r ? l : r);
-}
-""",
-    "insert.c": """\
-#include "tree.h"
-#include <stdlib.h>
-struct node *insert(struct node *n, int key) {
-  if (!n) {
-    n = calloc(1, sizeof *n);
-    n->key = key;
-    rdb_begin
-      __builtin_printf("new %d\\n", n->key);
-    rdb_end
-    return n;
-  }
-  if (key < n->key) n->left = insert(n->left, key);
-  if (key > n->key) n->right = insert(n->right, key);
-  return depth(n) > 100 ? 0 : n;
-}
-""",
-    "size.c": """\
-#include "tree.h"
-int size(const struct node *n) { return n ? 1 + size(n->left) + size(n->right) : depth(n); }
-""",
-    "unused.c": """\
-#include <rdb/rdb.h>
-int nobody_calls_this(int x) {
-  rdb_begin
-    __builtin_printf("x=%d\\n", x);
-  rdb_end
-  return x;
-}
-""",
-    "scale.c": """\
-#include <rdb/rdb.h>
-static int factor = 6;
-int shared_scale(int x) {
-  int result = x * factor;
-  rdb_begin
-    __builtin_printf("result %d\\n", result);
-  rdb_end
-  return result;
-}
-""",
+    "main.c": harness.program_text(__file__, "build_systems/main.c"),
+    "tree.h": harness.program_text(__file__, "build_systems/tree.h"),
+    "insert.c": harness.program_text(__file__, "build_systems/insert.c"),
+    "size.c": harness.program_text(__file__, "build_systems/size.c"),
+    "unused.c": harness.program_text(__file__, "build_systems/unused.c"),
+    "scale.c": harness.program_text(__file__, "build_systems/scale.c"),
 }
 
 MAKEFILE = """\

@@ -4,10 +4,9 @@ what the same code sees that is compiled in."""
 import os
 import unittest
 
-from toolchain import BUILD, CLANGXX, RDB_CLANGXX, SOURCE, CompilerTest
+from toolchain import CLANGXX, ORACLE, RDB_CLANGXX, SOURCE, CompilerTest
 
 PROGRAM = os.path.join(SOURCE, "tests", "compiler", "programs", "captures.cc")
-ORACLE = os.path.join(BUILD, "lib", "librdb_oracle.so")
 HEAD = "#include <cstdio>\n#include <rdb/rdb.h>\n"
 
 
@@ -46,18 +45,23 @@ class CapturesTest(CompilerTest):
     def test_what_the_program_does_not_capture_is_refused(self):
         later = "auto l = [&](int k) {\nrdb_begin\nstd::printf(\"%%d %%d\", hidden, n);\nrdb_end\nreturn k + n%s;\n};\n"
         self.refused("int f(int n) {\nint hidden = n;\n" + later % "" + "return l(n) + hidden;\n}\n", "does not capture 'hidden'")
-        self.refused("template <int N> int f(int n) {\nint hidden = n;\n" + later % "" + "return l(n) + hidden;\n}\nint h() {\nreturn f<1>(2);\n}\n",
+        self.refused("template <int N> int f(int n) {\nint hidden = n;\n" + later % "" + "return l(n) + hidden;\n}\nint h() "
+                                                                                         "{\nreturn f<1>(2);\n}\n",
                      "does not capture 'hidden'")
-        self.refused("struct S {\nint m;\nint f(int n) {\nauto l = [&](int k) {\nrdb_begin\nstd::printf(\"%d\", m);\nrdb_end\nreturn k + n;\n};\n"
+        self.refused("struct S {\nint m;\nint f(int n) {\nauto l = [&](int k) {\nrdb_begin\nstd::printf(\"%d\", m);\nrdb_end\n"
+                     "return k + n;\n};\n"
                      "return l(n) + m;\n}\n};\nint h() {\nreturn S{3}.f(1);\n}\n", "does not capture 'this'")
 
     def test_instances_that_capture_different_variables_are_refused(self):
-        self.refused("template <int N> int f(int a, int b) {\nauto l = [&](int k) {\nrdb_begin\nstd::printf(\"%d\", b);\nrdb_end\n"
+        self.refused("template <int N> int f(int a, int b) {\nauto l = [&](int k) {\nrdb_begin\nstd::printf(\"%d\", b);\n"
+                     "rdb_end\n"
                      "if constexpr (N == 1)\nreturn a + b + k;\nelse\nreturn b + k;\n};\nreturn l(1);\n}\n"
                      "int h(int n) {\nreturn f<1>(n, 2) + f<2>(n, 2);\n}\n", "does not capture 'b' before the region")
 
     def test_a_template_without_instances(self):
-        self.write("good.cc", HEAD + "template <int N> int f(int n) {\nint hidden = n;\nauto l = [&](int k) {\nrdb_begin\nstd::printf(\"%d\", hidden);\n"
+        self.write("good.cc",
+                   HEAD + "template <int N> int f(int n) {\nint hidden = n;\nauto l = [&](int k) {\nrdb_begin\n"
+                          "std::printf(\"%d\", hidden);\n"
                    "rdb_end\nreturn k;\n};\nreturn l(n) + hidden;\n}\nint main() {}\n")
         self.run_command([RDB_CLANGXX, "-c", "good.cc"])
 

@@ -105,6 +105,29 @@ TEST(Descriptors, BundleHasAProgramAndAbsoluteAddresses) {
   EXPECT_EQ(fault(write(d)), "d:6: address is of the wrong kind here");
 }
 
+// One byte of a bundle's file, whichever it is: no value of it is used.
+TEST(Descriptors, ABundleHasAChecksum) {
+  Descriptors d = everything();
+  d.program.push_back({"prog", "ab01", "0123"});
+  d.entries.clear();
+  d.locations.clear();
+  d.arguments.clear();
+  d.symbols.clear();
+  const std::string good = write(d);
+  EXPECT_EQ(read(good, "d"), d) << good;
+  for (size_t i = 0; i < good.size(); ++i) {
+    std::string text = good;
+    text[i] = static_cast<char>(text[i] ^ 1);
+    EXPECT_NE(fault(text), "none") << i;
+    // The first line alone is an object file that describes nothing. It has no program, so it is no bundle.
+    bool is_first_line = i == good.find('\n') + 1;
+    EXPECT_EQ(fault(good.substr(0, i)) == "none", is_first_line) << i;
+  }
+  std::string longer = good;
+  longer.insert(longer.rfind("end "), "unit 9 \"u\" \"a.c\" \"/\" \"\"\n");
+  EXPECT_NE(fault(longer).find("the file is damaged"), std::string::npos);
+}
+
 TEST(Descriptors, RegistersHaveNamesAndSizes) {
   EXPECT_EQ(register_name(1), "rdx");
   EXPECT_EQ(register_number("r15"), 15);

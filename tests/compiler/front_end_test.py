@@ -6,140 +6,25 @@ import re
 import subprocess
 import unittest
 
-from toolchain import BUILD, CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest, without_regions
+import harness
+from toolchain import BUILD, CLANG, CLANGXX, ORACLE, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest, without_regions
 
-ORACLE = os.path.join(BUILD, "lib", "librdb_oracle.so")
 UNSTEADY = os.path.join(BUILD, "lib", "librdb_unsteady_inlining.so")
 RDB = os.path.join(BUILD, "bin", "rdb")
 
 # A region at the very place of a variable that nobody needs, in a block that is never reached when optimised.
-LOST = """\
-#include <rdb/rdb.h>
-#include <stdio.h>
-static int never(int n) { return n > 5 && n < 5; }
-int f(int n) {
-  if (never(n)) {
-    rdb_begin
-      printf("%d\\n", n);
-    rdb_end
-    n += 7;
-  }
-  return n;
-}
-"""
+LOST = harness.program_text(__file__, "front_end/lost.c")
 
-DECLARATIONS = """\
-#include <rdb/rdb.h>
-#include <cstdio>
-#include <vector>
-#define DEFINE_IT(x) int x;
-#define NOTHING
-DEFINE_IT(first)
-NOTHING
-int __rdb_hits = 1'000;   // comment
-namespace outer {
-  [[clang::annotate("rdb")]] static int noted(int n)
-  {
-    return n + "}"[0];
-  }
-  namespace __rdb_tools { std::vector<int> seen; inline int size() { return (int)seen.size(); } }
-  struct Kept { int __rdb_no; } kept;
-  template <class T> T __rdb_max(T a, T b) { return a < b ? b : a; }
-}
-extern "C" {
-  struct __rdb_pair { int a, b; };
-  int __rdb_table[] = { 1, 2, 3 };
-  int plain(int __rdb_arg) { return __rdb_arg; }
-}
-static int (*__rdb_pointer)(int);
-#ifdef DEBUG
-int __rdb_guarded;
-#endif
-/* a */ typedef struct { int z; } __rdb_typed;
-int main(int argc, char **) {
-  rdb_begin
-    outer::__rdb_tools::seen.push_back(argc);
-    __rdb_pair p{1, 2};
-    __rdb_guarded = 3;
-    __rdb_typed t{4};
-    std::printf("%d %d %d %d %d %d %d %d\\n", __rdb_hits, outer::noted(1), outer::__rdb_tools::size(), outer::__rdb_max(1, 7), p.b, __rdb_table[2], __rdb_pointer == 0, __rdb_guarded + t.z);
-  rdb_end
-  return __LINE__ - 14 + plain(first) + outer::kept.__rdb_no;
-}
-"""
+DECLARATIONS = harness.program_text(__file__, "front_end/declarations.cc")
 
-DECLARATIONS_BEFORE = """\
-#include <cstdio>
-#include <vector>
-#define DEFINE_IT(x) int x;
-#define NOTHING
-DEFINE_IT(first)
-NOTHING
-namespace outer {
-  struct Kept { int __rdb_no; } kept;
-}
-extern "C" {
-  int plain(int __rdb_arg) { return __rdb_arg; }
-}
-int main(int argc, char **) {
-  return __LINE__ - 14 + plain(first) + outer::kept.__rdb_no;
-}
-"""
+DECLARATIONS_BEFORE = harness.program_text(__file__, "front_end/declarations_before.cc")
 
-SUM = """\
-#include <rdb/rdb.h>
-#include <stdio.h>
-int total;
-__attribute__((noinline)) static int add(const int *values, int n) {
-  int sum = 0;
-  for (int i = 0; i < n; i++) {
-    sum = sum * 3 + values[i];
-    rdb_begin
-      printf("sum %d at %d\\n", sum, i);
-    rdb_end
-  }
-  total += sum;
-  return sum;
-}
-int main(int argc, char **argv) {
-  int values[4] = {3, 1, 4, argc};
-  return add(values, 3 + argc) == 102 + argc ? 0 : 1;
-}
-"""
+SUM = harness.program_text(__file__, "front_end/sum.c")
 
 # A write that only the code of an inlined function makes.
-PUT = """\
-#include <rdb/rdb.h>
-#include <stdio.h>
-struct Sum { int count, sum; };
-static void put(struct Sum *to, int n) { to->count++; to->sum += n; }
-__attribute__((noinline)) int add(struct Sum *to, int n) {
-  put(to, n);
-  rdb_begin
-    printf("%d of %d\\n", to->count, to->sum);
-  rdb_end
-  return to->sum;
-}
-int main(void) {
-  struct Sum sum = {0, 0};
-  return add(&sum, 7) + add(&sum, 7) == 21 ? 0 : 1;
-}
-"""
+PUT = harness.program_text(__file__, "front_end/put.c")
 
-LONG = """\
-#include <rdb/rdb.h>
-#include <stdio.h>
-unsigned mix(unsigned x, unsigned y) {
-%s  rdb_begin
-    printf("%%u\\n", x);
-  rdb_end
-  return x;
-}
-int main(int argc, char **argv) {
-  printf("%%u\\n", mix(argc, 4));
-  return 0;
-}
-"""
+LONG = harness.program_text(__file__, "front_end/long.c")
 
 
 class FrontEnd(CompilerTest):
@@ -173,13 +58,13 @@ class FrontEnd(CompilerTest):
                 self.assertEqual(shown, right if not missing else [line for line in right if line in shown])
 
     def test_code_that_is_inlined_otherwise(self):
-        """What the compile of the program shows is expected of the one that follows regions; where it does something else it is done once more,
-        and nothing is left to chance."""
+        """What the compile of the program shows is expected of the one that follows regions; where it does something else
+        it is done once more, and nothing is left to chance."""
         self.write("put.c", PUT)
         shown = []
         for chosen, compiles in (("none", 3), ("3", 4)):
-            done = self.run_command(["/usr/bin/env", "UNSTEADY_COMPILE=" + chosen, RDB_CLANG, "-O2", "-fpass-plugin=" + UNSTEADY, "put.c",
-                                     "-o", "prog"])
+            done = self.run_command(["/usr/bin/env", "UNSTEADY_COMPILE=" + chosen, RDB_CLANG, "-O2",
+                                     "-fpass-plugin=" + UNSTEADY, "put.c", "-o", "prog"])
             self.assertEqual(done.stderr.splitlines(), [f"compile {i + 1}" for i in range(compiles)])
             shown.append([[word for word in r if "__rdb_fn_" not in word] for r in self.records("prog.rdb")
                           if r[0] in ("region", "location", "argument")])
@@ -222,14 +107,17 @@ class FrontEnd(CompilerTest):
     def test_no_object_is_kept(self):
         self.write("sum.c", SUM)
         for output in ("/dev/null", "-"):
-            self.assertEqual(subprocess.run([RDB_CLANG, "-c", "sum.c", "-o", output], cwd=self.dir, capture_output=True).stderr, b"")
+            self.assertEqual(subprocess.run([RDB_CLANG, "-c", "sum.c", "-o", output], cwd=self.dir, capture_output=True).stderr,
+                             b"")
 
     def test_preprocessed_text_has_no_regions(self):
         """That is said where the text is compiled."""
         self.write("sum.c", SUM)
         done = self.run_command([RDB_CLANG, "-save-temps", "-c", "sum.c", "-o", "sum.o"])
-        self.assertRegex(done.stderr, r"^sum\.i: warning: debug regions do not go through preprocessed text.*\[-Wrdb-lost-region\]\n$")
-        self.assertEqual(self.run_command([RDB_CLANG, "-Wno-rdb-lost-region", "-save-temps", "-c", "sum.c", "-o", "sum.o"]).stderr, "")
+        self.assertRegex(done.stderr,
+                         r"^sum\.i: warning: debug regions do not go through preprocessed text.*\[-Wrdb-lost-region\]\n$")
+        self.assertEqual(self.run_command([RDB_CLANG, "-Wno-rdb-lost-region", "-save-temps", "-c", "sum.c", "-o",
+                                           "sum.o"]).stderr, "")
 
     def test_every_compile_makes_the_same_object(self):
         program = os.path.join(SOURCE, "tests", "compiler", "programs", "objects.cc")
@@ -292,12 +180,7 @@ class FrontEnd(CompilerTest):
 
     def test_names_and_attributes_of_debug_code(self):
         """What begins with __rdb_ and what is annotated "rdb" is no part of the program, wherever it stands."""
-        text = ("#include <rdb/rdb.h>\n#include <stdio.h>\nrdb_begin_globals\n"
-                "static int __rdb_calls;\n"
-                "__attribute__((annotate(\"rdb\"))) static int noted(int n) { return n + ++__rdb_calls; }\n"
-                "rdb_end_globals\n"
-                "int main(int argc, char **argv) {\n  rdb_begin\n    printf(\"%d\\n\", noted(argc));\n"
-                "    printf(\"%d\\n\", noted(argc));\n  rdb_end\n  return argc - 1;\n}\n")
+        text = (harness.program_text(__file__, "front_end/names.c"))
         for level in ("-O0", "-O2"):
             self.write("names.c", text)
             self.run_command([RDB_CLANG, level, "names.c", "-o", "prog"])
@@ -320,10 +203,7 @@ class FrontEnd(CompilerTest):
 
     def test_debug_sources(self):
         """A file of debug code alone, given at the link; functions of it that run before and after all."""
-        text = ("#include <rdb/rdb.h>\n#include <stdio.h>\nrdb_begin_globals\nint __rdb_next(int);\n"
-                "__attribute__((destructor)) static void at_end(void) { puts(\"end\"); }\nrdb_end_globals\n"
-                "int main(int argc, char **argv) {\n  rdb_begin\n    printf(\"next %d\\n\", __rdb_next(argc));\n  rdb_end\n"
-                "  return argc - 1;\n}\n")
+        text = (harness.program_text(__file__, "front_end/debug_source.c"))
         self.write("more.c", "#include <stdio.h>\nstatic int base;\n__attribute__((constructor)) static void begin(void) { "
                    "base = 40; puts(\"begin\"); }\nint __rdb_next(int n) { return base + n; }\n")
         for step in (["main.c", "-o", "prog"], ["main.o", "-o", "prog"]):
@@ -343,31 +223,23 @@ class FrontEnd(CompilerTest):
         self.assertIn("more.c:1:32: error: use of undeclared identifier 'missing'", done.stderr)
 
     def test_a_region_between_two_cases_is_lost_alone(self):
-        self.write("main.c", "#include <rdb/rdb.h>\n#include <stdio.h>\nint work(int x) {\n  int r = x;\n  rdb_begin\n"
-                   "    printf(\"begin %d\\n\", x);\n  rdb_end\n  switch (x) {\n  case 1:\n    rdb_begin\n      printf(\"one\\n\");\n"
-                   "    rdb_end\n  case 2:\n    r += 5;\n    break;\n  case 3:\n    rdb_begin\n      printf(\"three\\n\");\n    rdb_end\n"
-                   "    break;\n  }\n  return r;\n}\nint main(void) {\n  return work(1) + work(3) - 9;\n}\n")
+        self.write("main.c", harness.program_text(__file__, "front_end/cases.c"))
         done = self.run_command([RDB_CLANG, "-O0", "main.c", "-o", "prog"])
-        self.assertIn("main.c:10:5: warning: this debug region has no place in 'work': the labels of the switch around it lead to "
+        self.assertIn("main.c:10:5: warning: this debug region has no place in 'work': the labels of the switch around it "
+                      "lead to "
                       "the same code", done.stderr)
         self.assertEqual(done.stderr.count("warning:"), 1, done.stderr)
         self.assertEqual(self.debug_output(), "begin 1\nbegin 3\nthree\n")
 
     def test_static_functions_that_write(self):
         """Optimised code may not have a static function as it is written; a copy must not write to the program."""
-        self.write("static.c", "#include <rdb/rdb.h>\n#include <stdio.h>\nint lookups;\n"
-                   "static int find(int n) { lookups++; return n * 3; }\n"
-                   "int main(int argc, char **argv) {\n  rdb_begin\n    printf(\"%d\\n\", find(argc));\n  rdb_end\n"
-                   "  return find(argc) - 3;\n}\n")
+        self.write("static.c", harness.program_text(__file__, "front_end/static.c"))
         done = self.run_command([RDB_CLANG, "-O2", "static.c", "-o", "prog"])
         self.assertRegex(done.stderr, r"static\.c:6:3: warning: .*'find', which writes to 'lookups'")
         self.assertEqual(self.run_command([RDB_CLANG, "-O0", "static.c", "-o", "prog"]).stderr, "")
 
     def test_cxx_names(self):
-        self.write("names.cc", "#include <rdb/rdb.h>\n#include <cstdio>\nrdb_begin_globals\n#include <vector>\n"
-                   "namespace __rdb_tools { std::vector<int> seen; }\nrdb_end_globals\n"
-                   "int main(int argc, char **argv) {\n  rdb_begin\n    __rdb_tools::seen.push_back(argc);\n"
-                   "    std::printf(\"%zu\\n\", __rdb_tools::seen.size());\n  rdb_end\n  return argc - 1;\n}\n")
+        self.write("names.cc", harness.program_text(__file__, "front_end/cxx_names.cc"))
         self.run_command([RDB_CLANGXX, "-O1", "names.cc", "-o", "prog"])
         self.assertEqual(self.debug_output(), "1\n")
 

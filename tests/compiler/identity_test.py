@@ -1,37 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The program that rdb-clang makes from a source with regions is the one that clang makes from the source before they
 were written: whole file, for many programs and flags, with every linker. Each program meets some of the combinations of
-level and flags: 5, or as many as RDB_COMBINATIONS says (of 45), with one linker, or with all if RDB_LINKERS is "all"."""
+level and flags: 5, or as many as RDB_COMBINATIONS says (of 45), with one linker, or with all if RDB_LINKERS is "all".
+With --full each meets all of them, with every linker."""
 import os
 import re
 import unittest
 
-from toolchain import CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest
 import elf_sections
+import harness
+import region_programs
+from region_programs import PROGRAMS, strip_regions
+from toolchain import CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, CompilerTest
 
-PROGRAMS = os.path.join(SOURCE, "tests", "compiler", "programs")
 LEVELS = ["-O0", "-O1", "-O2", "-O3", "-Os"]
 EXTRAS = [
     [], ["-g"], ["-fPIC"], ["-fno-pic", "-no-pie"], ["-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"],
     ["-fstack-protector-strong"], ["-fsanitize=undefined"], ["-g", "-fno-omit-frame-pointer"], ["-gdwarf-4", "-DDEBUG"],
 ]
 LINKERS = ["bfd", "gold", "/usr/bin/ld.lld-22"]
-COUNT = int(os.environ.get("RDB_COMBINATIONS", "5"))
-ALL_LINKERS = os.environ.get("RDB_LINKERS") == "all"
-
-
-def strip_regions(text):
-    """The source before the regions were written, found here by lines alone: the test's programs are tidy."""
-    kept, inside = [], False
-    for line in text.splitlines(keepends=True):
-        word = line.strip()
-        if word.startswith("rdb_begin"):
-            inside = True
-        if not inside and word != "#include <rdb/rdb.h>":
-            kept.append(line)
-        if word.startswith("rdb_end"):
-            inside = False
-    return "".join(kept).replace("#ifdef DEBUG\n#endif\n", "")
+FULL = harness.take_flag("--full")
+COUNT = int(os.environ.get("RDB_COMBINATIONS", "45" if FULL else "5"))
+ALL_LINKERS = os.environ.get("RDB_LINKERS", "all" if FULL else "one") == "all"
 
 
 def combinations(number):
@@ -88,7 +78,7 @@ class Identity(CompilerTest):
 
 
 def add_tests():
-    for number, name in enumerate(sorted(os.listdir(PROGRAMS))):
+    for number, name in enumerate(region_programs.names()):
         def test(self, name=name, number=number):
             self.check(name, number)
         setattr(Identity, "test_" + name.replace(".", "_"), test)

@@ -27,7 +27,8 @@ PROGRAMS = ("_test.cc", "db_bench.cc", "leveldbutil.cc", "/c.cc")
 class LevelDb(random_values.RandomValues):
     def test_its_own_tests(self):
         root = npm_source.path("leveldown@6.1.1", "deps", "leveldb", "leveldb-1.20")
-        options = ["-std=c++11", "-DOS_LINUX", "-DLEVELDB_PLATFORM_POSIX", "-I" + root, "-I" + os.path.join(root, "include"), "-pthread"]
+        options = ["-std=c++11", "-DOS_LINUX", "-DLEVELDB_PLATFORM_POSIX", "-I" + root, "-I" + os.path.join(root, "include"),
+                   "-pthread"]
         files = [os.path.relpath(path, root) for folder in ("db", "table", "util", "helpers/memenv")
                  for path in glob.glob(os.path.join(root, folder, "*.cc")) if not path.endswith(PROGRAMS)]
         objects = {}

@@ -48,8 +48,8 @@ def functions_with_debug_variables(count):
     """Two regions each: the second uses a variable that the first declares."""
     lines = []
     for i in range(count // 2):
-        lines += ["static __attribute__((noinline)) unsigned f%d(unsigned x) {" % i, "  rdb_begin", "  unsigned k%d = x;" % i, "  rdb_end",
-                  "  x = x * 3 + %d;" % i, *region(i, ["x", "k%d" % i]), "  return x;", "}"]
+        lines += ["static __attribute__((noinline)) unsigned f%d(unsigned x) {" % i, "  rdb_begin", "  unsigned k%d = x;" % i,
+                  "  rdb_end", "  x = x * 3 + %d;" % i, *region(i, ["x", "k%d" % i]), "  return x;", "}"]
     return lines
 
 
@@ -72,4 +72,5 @@ SHAPES = {
 def program(shape, count):
     ahead, inside = SHAPES[shape]
     return "\n".join(["#include <stdio.h>", "#include <rdb/rdb.h>", *ahead(count), "int main(int argc, char **argv) {",
-                      "  unsigned x = (unsigned)argc;", *inside(count), '  printf("%u\\n", x + (argv == 0));', "  return 0;", "}", ""])
+                      "  unsigned x = (unsigned)argc;", *inside(count), '  printf("%u\\n", x + (argv == 0));', "  return 0;",
+                      "}", ""])

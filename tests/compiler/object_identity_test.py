@@ -5,9 +5,9 @@ import re
 import subprocess
 import unittest
 
+from region_programs import PROGRAMS
 from toolchain import CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest, without_regions
 
-PROGRAMS = os.path.join(SOURCE, "tests", "compiler", "programs")
 
 FLAGS = [
     ["-O0"], ["-O1"], ["-O2"], ["-O3"], ["-Os"], ["-O0", "-g"], ["-O2", "-g"], ["-O2", "-fPIC"], ["-O1", "-fno-pic", "-no-pie"],

@@ -6,42 +6,19 @@ import subprocess
 import tempfile
 import unittest
 
-from toolchain import BUILD, CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, CompilerTest
+import harness
+from toolchain import CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, CompilerTest
 
-C_SOURCE = """\
-#include <assert.h>
-#include <stdio.h>
-#include "part.h"
-static int sum(int n) { int s = 0; for (int i = 0; i < n; i++) s += i * PART; return s; }
-int main(int argc, char **argv) {
-  assert(argc > 0);
-  printf("%d %s %d %s\\n", sum(argc), __FILE__, __LINE__, argv[0]);
-  return 0;
-}
-"""
+C_SOURCE = harness.program_text(__file__, "pass_through/source.c")
 
-CXX_SOURCE = """\
-#include <iostream>
-#include <map>
-#include <string>
-#include <vector>
-template <class T> struct Box { T value; virtual ~Box() {} virtual T get() const { return value; } };
-static thread_local int counter;
-int main(int argc, char **argv) {
-  std::map<std::string, int> words;
-  for (int i = 0; i < argc; i++) words[argv[i]] = counter++;
-  Box<std::string> box; box.value = "x";
-  try { if (argc > 100) throw box.get(); } catch (const std::string &s) { std::cerr << s; }
-  auto each = [&](auto f) { for (auto &[w, n] : words) f(w, n); };
-  each([](auto &w, int n) { std::cout << w << n << "\\n"; });
-}
-"""
+CXX_SOURCE = harness.program_text(__file__, "pass_through/source.cc")
 
 FLAGS = [
     [], ["-O1"], ["-O2"], ["-O3"], ["-Os"], ["-O2", "-g"], ["-O0", "-g3"], ["-O2", "-g", "-grecord-command-line"],
     ["-O2", "-fPIC"], ["-fno-pic"], ["-O2", "-ffunction-sections", "-fdata-sections"],
     ["-fstack-protector-strong"], ["-fsanitize=undefined"], ["-O2", "-march=x86-64-v3"],
-    ["-O2", "-fno-discard-value-names"], ["-O1", "-mllvm", "-inline-threshold=10"], ["-fcoverage-mapping", "-fprofile-instr-generate"],
+    ["-O2", "-fno-discard-value-names"], ["-O1", "-mllvm", "-inline-threshold=10"],
+    ["-fcoverage-mapping", "-fprofile-instr-generate"],
     ["-gdwarf-4", "-gz"], ["-O2", "-emit-llvm"], ["-S", "-O2"], ["-E"], ["-M"],
 ]
 

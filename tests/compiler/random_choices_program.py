@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random C programs of comparisons and choices: variables that are true or false, or depend on such, of which later code needs some only under
-conditions. Optimisers make other values of them then, that are the same wherever they are needed. The functions are called with all small arguments.
+"""Random C programs of comparisons and choices: variables that are true or false, or depend on such, of which later code
+needs some only under conditions. Optimisers make other values of them then, that are the same wherever they are needed. The
+functions are called with all small arguments.
 
     random_choices_program.py SEED      prints one
 """
@@ -50,7 +51,8 @@ class ChoicesProgram:
     def number(self, numbers, truths):
         one, other, constant = self.random.choice(numbers), self.random.choice(numbers), self.random.randrange(9)
         return self.random.choice([
-            f"{one} + {other}", f"{one} - {constant}", f"{one} & {constant}", f"{one} | {constant}", f"{one} ^ {other}", f"{one} % {constant + 1}u",
+            f"{one} + {other}", f"{one} - {constant}", f"{one} & {constant}", f"{one} | {constant}", f"{one} ^ {other}",
+            f"{one} % {constant + 1}u",
             f"({self.comparison(numbers)} ? {one} : {other})", f"({self.comparison(numbers)} ? {one} + {constant} : {constant})",
             f"({self.truth(numbers, truths)} ? {constant} : {other})"])
 
@@ -60,7 +62,8 @@ class ChoicesProgram:
 
     def function(self, number):
         numbers, truths = ["x", "z", "y"], []
-        self.text.append(f"__attribute__((noinline)) int f{number}(int x, int z, int y) {{\n  sink++; // calls without an effect may run in any order\n")
+        self.text.append(f"__attribute__((noinline)) int f{number}(int x, int z, int y) "
+                         f"{{\n  sink++; // calls without an effect may run in any order\n")
         for _ in range(self.random.randrange(3, 9)):
             name = f"v{len(numbers) + len(truths)}"
             if self.random.random() < .6:
@@ -77,7 +80,8 @@ class ChoicesProgram:
             if self.random.random() < .7:
                 self.region(name)
         values = numbers + truths
-        self.text.append(f"  return {self.truth(numbers, truths)} ? {self.random.choice(values)} : {self.random.choice(values)};\n}}\n")
+        self.text.append(f"  return {self.truth(numbers, truths)} ? {self.random.choice(values)} : "
+                         f"{self.random.choice(values)};\n}}\n")
 
 
 def generate(seed):

@@ -9,7 +9,7 @@ import random
 import re
 import sys
 
-from random_program import Program
+from random_c_program import Program
 
 TYPES = r"""#include <rdb/rdb.h>
 #include <array>
@@ -155,7 +155,8 @@ class CxxProgram(Program):
             vector = self.random.choice(self.named(variables, "vector"))
             self.line(indent, f"  u s = 0; for (u q : {vector}) s = s * 31 + q;")
             values.append("s")
-        self.line(indent, f'  printf("R{self.regions} {" ".join("%u" for _ in values)}\\n", {", ".join(f"(u)({value})" for value in values)});')
+        self.line(indent, f'  printf("R{self.regions} {" ".join("%u" for _ in values)}\\n", '
+                          f'{", ".join(f"(u)({value})" for value in values)});')
         self.line(indent, "rdb_end")
 
     def declaration(self, variables, indent):
@@ -179,7 +180,8 @@ class CxxProgram(Program):
             self.line(indent, f"Box<u> {name}({self.expression(variables, 1)});")
             variables.append(("Box", name))
         elif what < .8:
-            self.line(indent, f"std::optional<u> {name}; if ({self.expression(variables, 1)}) {name} = {self.expression(variables, 1)};")
+            self.line(indent, f"std::optional<u> {name}; if ({self.expression(variables, 1)}) {name} = "
+                              f"{self.expression(variables, 1)};")
             variables.append(("optional", name))
         elif what < .86:
             self.line(indent, f"Point *{name} = {self.argument('Point *', variables)};")
@@ -192,14 +194,16 @@ class CxxProgram(Program):
             self.line(indent, f"u {kept} = {name} - {other};")
             variables.append(("u", kept))
         else:
-            self.line(indent, f"{self.random.choice(self.classes)} {name}({self.expression(variables, 1)}, {self.expression(variables, 1)});")
+            self.line(indent, f"{self.random.choice(self.classes)} {name}({self.expression(variables, 1)}, "
+                              f"{self.expression(variables, 1)});")
             variables.append(("object", name))
 
     def lambda_(self, variables, indent, depth):
         lambda_name, result = self.unused_name("l"), self.unused_name("v")
         # Debug code may use what the program's lambda captures by name.
         by_reference = self.chance(.6)
-        outer = {name: kind for kind, name in variables if name not in ("p", "N") and (by_reference or kind in ("u", "counter", "Point *"))}
+        outer = {name: kind for kind,
+                 name in variables if name not in ("p", "N") and (by_reference or kind in ("u", "counter", "Point *"))}
         chosen = self.random.sample(sorted(outer), min(len(outer), self.random.randint(1, 4)))
         # Members are reached by a captured `this`, which a region cannot always be given.
         chosen = [name for name in chosen if name not in ("a", "b")]
@@ -209,7 +213,8 @@ class CxxProgram(Program):
         self.block([*inside, ("u", "p")], indent + "  ", depth + 2, False)
         self.line(indent, f"  return {self.expression([*inside, ('u', 'p')], 1)};")
         self.line(indent, "};")
-        self.line(indent, f"u {result} = {lambda_name}({self.expression(variables, 1)}) + {lambda_name}({self.choice('1u', '2u')});")
+        self.line(indent, f"u {result} = {lambda_name}({self.expression(variables, 1)}) + "
+                          f"{lambda_name}({self.choice('1u', '2u')});")
         variables.append(("u", result))
 
     def attempt(self, variables, indent, depth):
@@ -249,13 +254,15 @@ class CxxProgram(Program):
             self.line(indent, f"{self.place(variables)} {self.choice('=', '+=')} {self.call(variables)};")
         elif what < .86:
             vector = self.choice(*self.named(variables, "vector"), "gvec")
-            self.line(indent, self.choice(f"{vector}.push_back({self.expression(variables, 1)});", f"if ({vector}.size() > 3) {vector}.pop_back();",
+            self.line(indent, self.choice(f"{vector}.push_back({self.expression(variables, 1)});",
+                                          f"if ({vector}.size() > 3) {vector}.pop_back();",
                                           f"if (!{vector}.empty()) {vector}.back() += {self.expression(variables, 1)};"))
         elif what < .9:
             name = self.unused_name("w")
             self.line(indent, f"Guard {name}({self.argument('u &', variables)}, {self.expression(variables, 1)});")
         elif what < .95 and self.named(variables, "object", "Box"):
-            objects = [f"{name}.{self.choice('change', 'look', 'step')}({self.expression(variables, 1)})" for name in self.named(variables, "object")]
+            objects = [f"{name}.{self.choice('change', 'look', 'step')}({self.expression(variables, 1)})"
+                       for name in self.named(variables, "object")]
             boxes = [f"{name}.get() ^ {name}.peek()" for name in self.named(variables, "Box")]
             self.line(indent, f"{self.place(variables)} += {self.random.choice(objects + boxes)};")
         elif what < .97 and in_loop:
@@ -294,7 +301,8 @@ class CxxProgram(Program):
         if self.classes == ["Point2"]:
             self.text.append("struct Point2 { u a, b; Point2(u x, u y) : a(x), b(y) {} u change(u p) { return a += p; } "
                              "u look(u p) const { return b ^ p; } u step(u p) { return b++ + p; } };\n")
-        self.text.append(f"struct {base} {{\n  u a, b;\n  {base}(u x, u y) : a(x), b(y) {{}}\n  virtual ~{base}() {{ h0 += a; }}\n")
+        self.text.append(f"struct {base} "
+                         f"{{\n  u a, b;\n  {base}(u x, u y) : a(x), b(y) {{}}\n  virtual ~{base}() {{ h0 += a; }}\n")
         self.member(f"{self.choice('virtual ', '')}{self.random.choice(INLINING)}u change(u p)", own, 1)
         self.member(f"{self.random.choice(INLINING)}u step(u p)", own, 1)
         self.member("virtual u look(u p)", own, 2)
@@ -305,11 +313,14 @@ class CxxProgram(Program):
         self.text.append(f"{self.choice('static ', '__attribute__((noinline)) ')}u through{number}({base} &o, u p) {{\n"
                          f"  u r = o.look(p);\n  rdb_begin\n    printf(\"T{number} %u %u %u\\n\", r, o.a, o.b);\n  rdb_end\n"
                          f"  return r + o.change(p) * 3;\n}}\n")
-        self.text.append(f"static u both{number}(u p) {{ {derived} d(p, 2); {base} *o = &d; {base} e(3, p); return through{number}(*o, p) + through{number}(e, p); }}\n")
+        self.text.append(f"static u both{number}(u p) "
+                         f"{{ {derived} d(p, 2); {base} *o = &d; {base} e(3, p); "
+                         f"return through{number}(*o, p) + through{number}(e, p); }}\n")
         self.declare(f"both{number}", ["u"])
 
     def add_function(self, number):
-        kinds = [self.choice("u", "u", "u &", "Point", "const Point &", "Point *", "std::vector<u> &") for _ in range(self.random.randint(1, 3))]
+        kinds = [self.choice("u", "u", "u &", "Point", "const Point &", "Point *", "std::vector<u> &")
+                 for _ in range(self.random.randint(1, 3))]
         as_variable = {"u &": "u", "const Point &": "constant", "std::vector<u> &": "vector"}
         variables = [(as_variable.get(kind, kind), f"p{k}") for k, kind in enumerate(kinds)]
         self.body, self.names = [], 0
@@ -325,12 +336,15 @@ class CxxProgram(Program):
         kind = self.choice("static ", "static ", "", "__attribute__((noinline)) ", "static __attribute__((noinline)) ",
                            "static inline __attribute__((always_inline)) ")
         name = f"{'t' if throws else 'f'}{number}"
-        self.text += ["template <u N> " if is_template else "", f"{kind}u {name}({words}) {{\n", *self.body, f"  return {end};\n}}\n"]
+        self.text += ["template <u N> " if is_template else "", f"{kind}u {name}({words}) {{\n", *self.body,
+                      f"  return {end};\n}}\n"]
         if is_template:
             name = f"{name}<{self.random.randrange(9)}>"
         if throws:
-            self.text.append(f"static u f{number}({words}) {{\n  try {{ return {name}({', '.join(f'p{k}' for k in range(len(kinds)))}); }}\n"
-                             f"  catch (const Error &e) {{\n    u code = e.code;\n    rdb_begin\n      printf(\"E{number} %u %u\\n\", code, e.code);\n"
+            self.text.append(f"static u f{number}({words}) "
+                             f"{{\n  try {{ return {name}({', '.join(f'p{k}' for k in range(len(kinds)))}); }}\n"
+                             f"  catch (const Error &e) "
+                             f"{{\n    u code = e.code;\n    rdb_begin\n      printf(\"E{number} %u %u\\n\", code, e.code);\n"
                              f"    rdb_end\n    return code;\n  }}\n}}\n")
             name = f"f{number}"
         self.declare(name, kinds)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random C programs as of random_program.py, with variables that others change: functions keep their addresses for as long as they live and
-write to them later, in calls of other functions too; structures lead to them; they are written to in parts, by atomic operations, and through
-pointers of which nobody knows to which of two variables they lead. Calls may leave by an exception (-fexceptions), as far as the compiler knows.
+"""Random C programs as of random_c_program.py, with variables that others change: functions keep their addresses for as
+long as they live and write to them later, in calls of other functions too; structures lead to them; they are written to in
+parts, by atomic operations, and through pointers of which nobody knows to which of two variables they lead. Calls may leave
+by an exception (-fexceptions), as far as the compiler knows.
 
     random_kept_program.py SEED      prints one
 """
 import sys
 
-from random_program import TYPES, Program, named
+from random_c_program import TYPES, Program, named
 
 KEEPING = TYPES + r"""
 struct H { u *p; u **pp; };

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random programs with regions (random_program.py and its relatives): what debug code prints is what the same source prints with its regions
-compiled in. Without optimisation all of it; with it lines may be missing, but none may be wrong, extra or elsewhere; and a
-region that says it is complete is reached as often as the source says.
+"""Random programs with regions (random_c_program.py and its relatives): what debug code prints is what the same source
+prints with its regions compiled in. Without optimisation all of it; with it lines may be missing, but none may be wrong,
+extra or elsewhere; and a region that says it is complete is reached as often as the source says.
 
     random_programs_test.py [--full]           a fixed choice of seeds; with --full many more
     random_programs_test.py --survey FIRST LAST    says of each seed and level what is wrong, and fails on nothing
@@ -13,17 +13,15 @@ import subprocess
 import sys
 import unittest
 
+import harness
+import random_c_program
 import random_choices_program
 import random_cxx_program
 import random_kept_program
-import random_program
 import random_wide_program
-from toolchain import BUILD, CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest
-from values_test import ORACLE, first_not_in_order
+from toolchain import BUILD, CLANG, CLANGXX, ORACLE, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest, first_not_in_order
 
-FULL = "--full" in sys.argv
-if FULL:
-    sys.argv.remove("--full")
+FULL = harness.take_flag("--full")
 FLAGS = ["-w", "-ftrivial-auto-var-init=zero"]
 OPTIMISED = ("-O1", "-O2", "-O3", "-Os")
 MOST_OUTPUT = 300_000  # a program that prints more says nothing new
@@ -34,12 +32,14 @@ FIRST_CXX = 20_000
 FIRST_KEPT = 30_000
 FIRST_CHOICES = 40_000
 
-# 13: a value that is made of itself, in code that is never run. The next three: a copy that callers leave out, a sum whose parts wrap around, and
-# a store that code generation moves ahead of a label in a loop. Then a frame that is set up late; regions that are passed by where their loop is
-# left at once, or go with it; values with many ways to what they are computed from; an unrolled loop, switch arms that became one, labels of two
-# ways in one block and of two turns; C++; variables that others change; and choices: a value in one bit, comparisons that are turned around or
-# needed under conditions, a block that is cut in two.
-SOME = (*range(8), 13, 147, 178, 249, 293, 117, 201, *(FIRST_WIDE + seed for seed in (8, 10, 17, 79, 96)), *range(FIRST_CXX, FIRST_CXX + 3),
+# 13: a value that is made of itself, in code that is never run. The next three: a copy that callers leave out, a sum whose
+# parts wrap around, and a store that code generation moves ahead of a label in a loop. Then a frame that is set up late;
+# regions that are passed by where their loop is left at once, or go with it; values with many ways to what they are
+# computed from; an unrolled loop, switch arms that became one, labels of two ways in one block and of two turns; C++;
+# variables that others change; and choices: a value in one bit, comparisons that are turned around or needed under
+# conditions, a block that is cut in two.
+SOME = (*range(8), 13, 147, 178, 249, 293, 117, 201, *(FIRST_WIDE + seed for seed in (8, 10, 17, 79, 96)),
+        *range(FIRST_CXX, FIRST_CXX + 3),
         *range(FIRST_KEPT, FIRST_KEPT + 3), FIRST_KEPT + 52, *(FIRST_CHOICES + seed for seed in (64, 128, 221, 283, 295, 327)))
 MANY = (*range(260), *range(FIRST_WIDE, FIRST_WIDE + 100), *range(FIRST_CXX, FIRST_CXX + 18), *range(FIRST_KEPT, FIRST_KEPT + 60),
         *range(FIRST_CHOICES, FIRST_CHOICES + 330))
@@ -53,7 +53,7 @@ def generate(seed):
         return random_kept_program.generate(seed - FIRST_KEPT)
     if seed >= FIRST_CXX:
         return random_cxx_program.generate(seed - FIRST_CXX)
-    return random_wide_program.generate(seed - FIRST_WIDE) if seed >= FIRST_WIDE else random_program.generate(seed)
+    return random_wide_program.generate(seed - FIRST_WIDE) if seed >= FIRST_WIDE else random_c_program.generate(seed)
 
 
 def compilers(seed):
@@ -74,7 +74,7 @@ def reproduction(seed):
         return f"tests/compiler/random_cxx_program.py {seed - FIRST_CXX}"
     if seed >= FIRST_WIDE:
         return f"tests/compiler/random_wide_program.py {seed - FIRST_WIDE}"
-    return f"tests/compiler/random_program.py {seed}"
+    return f"tests/compiler/random_c_program.py {seed}"
 
 
 class RandomPrograms(CompilerTest):

@@ -3,21 +3,11 @@
 import os
 import unittest
 
+import harness
 from toolchain import CLANGXX, RDB_CLANG, SOURCE
 import random_values
 
-READER = r"""#include "descriptors/inspect.h"
-#include <cstdio>
-#include <fstream>
-#include <iterator>
-int main(int, char** argv) {
-  std::ifstream file(argv[1]);
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  rdb::descriptors::Descriptors all = rdb::descriptors::read(text, argv[1]);
-  std::puts(rdb::descriptors::inspection(all).c_str());
-  return rdb::descriptors::write(all) != text;
-}
-"""
+READER = harness.program_text(__file__, "random_values/reader.cc")
 
 
 class Programs(random_values.RandomValues):
@@ -35,11 +25,13 @@ class Programs(random_values.RandomValues):
         self.write("reader.cc", READER)
         objects = []
         base = os.path.join("..", "rdbtool", "base")
-        for name in ("fields", "inspect", "read", "words", "write", os.path.join(base, "visible_text")):
+        for name in ("fields", "inspect", "read", "sha256", "words", "write", os.path.join(base, "visible_text")):
             objects.append(os.path.basename(name) + ".o")
             self.run_command([CLANGXX, "-std=c++20", "-O1", "-w", "-I" + SOURCE, "-c", os.path.join(folder, name + ".cc")])
         self.run_command([CLANGXX, "-std=c++20", "-w", "-I" + SOURCE, "-c", "reader.cc"])
-        self.write("small.c", '#include <rdb/rdb.h>\nint main(int n, char **v) {\n  rdb_begin\n    __builtin_printf("%d", n);\n  rdb_end\n  return 0;\n}\n')
+        self.write("small.c",
+                   '#include <rdb/rdb.h>\nint main(int n, char **v) {\n  rdb_begin\n    __builtin_printf("%d", n);\n  '
+                   'rdb_end\n  return 0;\n}\n')
         self.run_command([RDB_CLANG, "small.c", "-o", "small"])
         for name, level in (("read", "-O0"), ("inspect", "-O2")):
             with self.subTest(file=name, level=level):

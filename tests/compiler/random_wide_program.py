@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random C programs of more kinds than random_program.py has: floating point, narrow and signed integers, bit-fields,
+"""Random C programs of more kinds than random_c_program.py has: floating point, narrow and signed integers, bit-fields,
 structures that are passed and returned in registers and in memory, volatile variables, pointers that walk through arrays,
 goto, recursion, nested loops over arrays long enough for vectors, and regions that read whole arrays.
 
@@ -8,7 +8,7 @@ goto, recursion, nested loops over arrays long enough for vectors, and regions t
 import re
 import sys
 
-from random_program import PARAMETERS, TYPES, Program, named
+from random_c_program import PARAMETERS, TYPES, Program, named
 
 MORE_TYPES = TYPES + r"""
 struct P { u x, y; };
@@ -22,14 +22,15 @@ double gd = 2.25; static float hf = 0.5f; static unsigned char hc = 200; unsigne
 u big[40]; static unsigned char bytes[48]; static double reals[24]; u grid[4][8]; static unsigned long longs[20];
 """
 # Kinds of variables: the type before and behind the name.
-INTEGERS = {"u": "u", "uchar": "unsigned char", "ushort": "unsigned short", "int": "int", "ulong": "unsigned long", "bool": "_Bool",
-            "volatile": "volatile u", "schar": "signed char"}
+INTEGERS = {"u": "u", "uchar": "unsigned char", "ushort": "unsigned short", "int": "int", "ulong": "unsigned long",
+            "bool": "_Bool", "volatile": "volatile u", "schar": "signed char"}
 REALS = {"double": "double", "float": "float"}
 SMALL = {"struct P": ("x", "y"), "struct Q": ("n",), "struct T": ("t[1]", "t[2]"), "struct L": ("l[0]", "l[2]"),
          "struct B": ("a", "b", "c", "d", "e")}
-MORE_GLOBALS = ["gP.x", "hP.y", "gQ.n", "gT.t[1]", "gL.l[1]", "gB.b", "gB.c", "hB.d", "hB.e", "hc", "gh", "gi", "hq", "big[33]", "bytes[5]",
-                "grid[2][3]", "longs[7]"]
-GLOBAL_STRUCTURES = {"struct P": ("gP", "hP"), "struct Q": ("gQ",), "struct T": ("gT",), "struct L": ("gL",), "struct B": ("gB", "hB")}
+MORE_GLOBALS = ["gP.x", "hP.y", "gQ.n", "gT.t[1]", "gL.l[1]", "gB.b", "gB.c", "hB.d", "hB.e", "hc", "gh", "gi", "hq", "big[33]",
+                "bytes[5]", "grid[2][3]", "longs[7]"]
+GLOBAL_STRUCTURES = {"struct P": ("gP", "hP"), "struct Q": ("gQ",), "struct T": ("gT",), "struct L": ("gL",),
+                     "struct B": ("gB", "hB")}
 
 MOST_WORK = 5000  # statements that a call may lead to
 
@@ -191,13 +192,15 @@ class WideProgram(Program):
         if what < .55:
             super().statement(variables, indent, depth, in_loop)
         elif what < .65:
-            place = self.choice(*named(variables, *REALS), *(name + ".d" for name in named(variables, "struct Q")), "gd", "hf", "gQ.d")
+            place = self.choice(*named(variables, *REALS), *(name + ".d" for name in named(variables, "struct Q")), "gd", "hf",
+                                "gQ.d")
             self.line(indent, f"{place} {self.choice('=', '=', '+=', '-=')} {self.real(variables)};")
         elif what < .7:
             kind = self.random.choice(list(SMALL))
             places = [*named(variables, kind), *GLOBAL_STRUCTURES[kind]]
             place, source = self.random.choice(places), self.argument(kind, variables)
-            self.line(indent, self.choice(f"{place} = {source};", f"{place} = {source};", f"memset(&{place}, {self.choice(0, 7)}, sizeof {place});",
+            self.line(indent, self.choice(f"{place} = {source};", f"{place} = {source};",
+                                          f"memset(&{place}, {self.choice(0, 7)}, sizeof {place});",
                                           f"memmove(&{place}, &{self.random.choice(places)}, {self.random.randint(1, 3)});"
                                           if kind != "struct Q" and kind != "struct B" else f"{place} = {source};"))
         elif what < .78:
@@ -231,11 +234,12 @@ class WideProgram(Program):
         elif what < .55:
             self.line(indent, begin % 20 + f"longs[{i}] {self.choice('+=', '=', '^=')} {value} * 3ul;")
         elif what < .7:
-            self.line(indent, begin % 24 + f"reals[{i}] = {self.choice(f'reals[{i}] + 1.5', f'(double){value}', self.real(variables, 2))};")
+            self.line(indent, begin % 24 +
+                      f"reals[{i}] = {self.choice(f'reals[{i}] + 1.5', f'(double){value}', self.real(variables, 2))};")
         else:
             total = self.unused_name("v")
-            kind, of = self.choice(("u", f"big[{i}]"), ("uchar", f"bytes[{i}]"), ("double", f"reals[{i} % 24]"), ("ulong", f"longs[{i} % 20]"),
-                                   ("u", f"(big[{i}] > {value})"))
+            kind, of = self.choice(("u", f"big[{i}]"), ("uchar", f"bytes[{i}]"), ("double", f"reals[{i} % 24]"),
+                                   ("ulong", f"longs[{i} % 20]"), ("u", f"(big[{i}] > {value})"))
             self.line(indent, f"{ {**INTEGERS, **REALS}[kind]} {total} = 0;")
             variables.append((kind, total))
             self.line(indent, begin % self.choice("40", "36", f"({self.expression(variables, 2)} & 31)") + "{")
@@ -249,7 +253,8 @@ class WideProgram(Program):
         p = self.unused_name("w")
         array, count = self.choice(*((name, 8) for name in named(variables, "array")), ("garr", 8), ("big", 40), ("grid[1]", 8))
         down = self.random.random() < .3
-        self.line(indent, f"for (u *{p} = {array}{f' + {count}' if down else ''}; {p} != {array}{'' if down else f' + {count}'};) {{")
+        self.line(indent, f"for (u *{p} = {array}{f' + {count}' if down else ''}; {p} != "
+                          f"{array}{'' if down else f' + {count}'};) {{")
         if down:
             self.line(indent, f"  --{p};")
         if self.random.random() < .6:
@@ -270,7 +275,8 @@ class WideProgram(Program):
         self.line(indent, f"for (u {i} = 0; {i} < 4; {i}++) {{")
         self.inner([*variables, ("counter", i)], indent + "  ")
         self.line(indent, f"  for (u {j} = 0; {j} < {self.choice('8', f'{i} + 1')}; {j}++) {{")
-        self.line(indent, f"    grid[{i}][{j}] {self.choice('=', '+=')} {self.choice(f'grid[{j} & 3][{i}]', f'{i} * {j}', self.expression(inside, 2))};")
+        self.line(indent, f"    grid[{i}][{j}] {self.choice('=', '+=')} "
+                          f"{self.choice(f'grid[{j} & 3][{i}]', f'{i} * {j}', self.expression(inside, 2))};")
         self.inner(inside, indent + "    ")
         self.line(indent, "  }")
         if self.random.random() < .3:
@@ -309,7 +315,8 @@ class WideProgram(Program):
         place = self.place(variables)
         self.line(indent, f"switch ({self.expression(variables, 1)} % 9) {{")
         for case in range(8):
-            value = self.choice(str(self.random.randrange(100)), self.expression(variables, 2)) if self.random.random() < .4 else str(case * 7 + 1)
+            value = self.choice(str(self.random.randrange(100)),
+                                self.expression(variables, 2)) if self.random.random() < .4 else str(case * 7 + 1)
             self.line(indent, f"case {case}: {place} = {value};")
             if self.random.random() < .15:
                 self.region(variables, indent + "  ")
@@ -335,7 +342,8 @@ class WideProgram(Program):
         self.body, self.names = [], 0
         self.block(parameters, "  ", 2, False)
         again = f"r{number}(depth + 1, {self.expression(parameters, 1)}, {self.argument(parameters[2][0], parameters)})"
-        self.line("  ", self.choice(f"if (depth < 3) p0 += {again};", f"if (depth < 3) return {again};", f"if (depth < 2) p0 = {again} + {again};"))
+        self.line("  ", self.choice(f"if (depth < 3) p0 += {again};", f"if (depth < 3) return {again};",
+                                    f"if (depth < 2) p0 = {again} + {again};"))
         self.block(parameters, "  ", 2, False)
         kind = self.choice("static ", "", "static __attribute__((noinline)) ")
         heading = self.heading(kind, "u", f"r{number}", [("u", "depth"), *parameters[1:]])
@@ -352,7 +360,8 @@ class WideProgram(Program):
         inside = [*parameters, (result, "made")]
         # A return in the middle returns that, too.
         self.block(inside, "  ", 1, False)
-        self.body = [line.replace(" return ", " { made.%s = " % SMALL[result][0]).rstrip("\n") + " return made; }\n" if " return " in line else line
+        self.body = [line.replace(" return ", " { made.%s = " % SMALL[result][0]).rstrip("\n") + " return made; }\n"
+                     if " return " in line else line
                      for line in self.body]
         kind = self.choice("static ", "__attribute__((noinline)) ", "static inline __attribute__((always_inline)) ")
         self.text += [self.heading(kind, result, f"m{number}", parameters), *self.body, "  return made;\n}\n"]

@@ -35,11 +35,12 @@ class Refusals(CompilerTest):
         self.run_command([RDB_CLANG, "-c", "good.c"])
 
     def test_entering(self):
-        self.refused("int f(int n) {\nswitch (n) {\ncase 0: n++;\nrdb_begin\ncase 1: printf(\"%d\", n);\nrdb_end\n}\nreturn n;\n}\n",
-                     8, "case label")
+        self.refused("int f(int n) {\nswitch (n) {\ncase 0: n++;\nrdb_begin\ncase 1: printf(\"%d\", n);\nrdb_end\n}\nreturn "
+                     "n;\n}\n", 8, "case label")
 
     def test_sole_body(self):
-        column = self.refused("int f(int n) {\nif (n)\n    rdb_begin\nprintf(\"%d\", n);\nrdb_end\nn++;\nreturn n;\n}\n", 6, "sole body")
+        column = self.refused("int f(int n) {\nif (n)\n    rdb_begin\nprintf(\"%d\", n);\nrdb_end\nn++;\nreturn n;\n}\n", 6,
+                              "sole body")
         self.assertEqual(column, 5)
 
     def test_writing(self):
@@ -49,11 +50,15 @@ class Refusals(CompilerTest):
 
     def test_writing_by_operators(self):
         for statement in ("s = \"b\";", "s += 'c';", "v[0] = 3;", "s[0] = 'd';", "v[0]++;", "++i;", "i--;"):
-            self.refused("#include <string>\n#include <vector>\nint f(std::string s, std::vector<int> v) {\nauto i = v.begin();\nrdb_begin\n%s\n"
+            self.refused("#include <string>\n#include <vector>\nint f(std::string s, std::vector<int> v) {\nauto i = "
+                         "v.begin();\nrdb_begin\n%s\n"
                          "rdb_end\nreturn s.size() + *i;\n}\n" % statement, 9, "a debug region cannot write to", name="bad.cc")
         # Its own objects are another matter.
-        self.write("good.cc", HEAD + "#include <string>\n#include <vector>\nint f(std::vector<std::string> &v) {\nrdb_begin\nauto w = v;\nw[0] = v[0];\n"
-                   "w[0] += 'c';\nfor (auto i = v.begin(); i != v.end(); ++i) printf(\"%s\", i->c_str());\nrdb_end\nreturn v.size();\n}\n")
+        self.write("good.cc",
+                   HEAD + "#include <string>\n#include <vector>\nint f(std::vector<std::string> &v) {\nrdb_begin\nauto w = "
+                          "v;\nw[0] = v[0];\n"
+                   "w[0] += 'c';\nfor (auto i = v.begin(); i != v.end(); ++i) printf(\"%s\", i->c_str());\nrdb_end\nreturn "
+                   "v.size();\n}\n")
         self.run_command([RDB_CLANGXX, "-c", "good.cc"])
 
     def test_text(self):
@@ -63,21 +68,26 @@ class Refusals(CompilerTest):
     def test_names_of_debug_code(self):
         self.refused("int a; int __rdb_b;\nint f(int n) {\nreturn n;\n}\n", 4, "must stand alone on its lines")
         self.refused("int __rdb_b(int n) {\n#ifdef X\nn++;\n#endif\nreturn n;\n}\n", 4, "preprocessing directive inside")
-        self.refused("#ifdef X\nint f(int n) {\n#else\nint f(long n) {\n#endif\nreturn n;\n}\nint __rdb_b;\n", 11, "put rdb_begin_globals")
+        self.refused("#ifdef X\nint f(int n) {\n#else\nint f(long n) {\n#endif\nreturn n;\n}\nint __rdb_b;\n", 11,
+                     "put rdb_begin_globals")
         # A macro on the line before would go to the program's next declaration.
         for macro, language in (("static", "c"), ("__attribute__((cold))", "c"), ("[[gnu::cold]]", "cc"), ('extern "C"', "cc")):
-            self.refused("#define WITH %s\nWITH\nint __rdb_b(int n) { return n; }\nint f(int n) {\nreturn n;\n}\n" % macro, 6, "debug code by its name",
-                         name="bad." + language)
+            self.refused("#define WITH %s\nWITH\nint __rdb_b(int n) { return n; }\nint f(int n) {\nreturn n;\n}\n" % macro, 6,
+                         "debug code by its name", name="bad." + language)
         # What is not debug code must stay.
         self.refused("int a, __rdb_b;\n", 4, "'a' would leave the program")
         self.refused("#define DEFINE(x) int x = 5;\nstatic DEFINE(y)\nint __rdb_b;\n", 5, "'y' would leave the program")
         # The attribute is not in the text.
-        self.refused("#define NOTE annotate\n__attribute__((NOTE(\"rdb\"))) int f(int n) {\nreturn n;\n}\n", 5, "'f' is debug code by its attribute")
+        self.refused("#define NOTE annotate\n__attribute__((NOTE(\"rdb\"))) int f(int n) {\nreturn n;\n}\n", 5,
+                     "'f' is debug code by its attribute")
         # Braces that conditionals hide: still inside of the function.
-        self.refused("int f(int n) {\nif (n) {\n#ifdef X\nn++; }\n#else\nn--; }\n#endif\nint __rdb_b = n;\nrdb_begin\nprintf(\"%d\", __rdb_b);\n"
+        self.refused("int f(int n) {\nif (n) {\n#ifdef X\nn++; }\n#else\nn--; }\n#endif\nint __rdb_b = n;\nrdb_begin\n"
+                     "printf(\"%d\", __rdb_b);\n"
                      "rdb_end\nreturn n;\n}\n", 11, "declare it in a region or at file scope")
-        self.refused("int f(int n) {\n__attribute__((annotate(\"rdb\"))) int b = 1;\nrdb_begin\nb++;\nrdb_end\nreturn n;\n}\n", 5, "by its attribute")
-        self.refused("int f(int n) {\nint __rdb_b = 1;\nrdb_begin\n__rdb_b++;\nrdb_end\nreturn n;\n}\n", 5, "debug code by its name")
+        self.refused("int f(int n) {\n__attribute__((annotate(\"rdb\"))) int b = 1;\nrdb_begin\nb++;\nrdb_end\nreturn n;\n}\n",
+                     5, "by its attribute")
+        self.refused("int f(int n) {\nint __rdb_b = 1;\nrdb_begin\n__rdb_b++;\nrdb_end\nreturn n;\n}\n", 5,
+                     "debug code by its name")
 
     def test_places_of_the_program_between_regions(self):
         """What clang itself says of debug code, with notes about the program, which stands behind another region."""
@@ -93,8 +103,8 @@ class Refusals(CompilerTest):
                      "return k;\n};\nreturn l(n) + hidden;\n}\n", 8, "does not capture 'hidden'", name="bad.cc")
 
     def test_a_size_that_is_not_kept(self):
-        self.refused("int f(int n) {\nint grid[n][n];\nn += g;\nrdb_begin\nprintf(\"%zu\", sizeof grid);\nrdb_end\nreturn n;\n}\n",
-                     7, "depends on what 'n' was before")
+        self.refused("int f(int n) {\nint grid[n][n];\nn += g;\nrdb_begin\nprintf(\"%zu\", sizeof grid);\nrdb_end\nreturn n;\n"
+                     "}\n", 7, "depends on what 'n' was before")
 
     def test_limits_are_named(self):
         self.write("one.cc", HEAD + "int f(int n) {\nrdb_begin\nprintf(\"%d\", n);\nrdb_end\nreturn n;\n}\n")

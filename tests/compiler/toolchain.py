@@ -6,12 +6,14 @@ import subprocess
 import tempfile
 import unittest
 
-BUILD = os.environ["RDB_BUILD"]
-SOURCE = os.environ["RDB_SOURCE"]
+from harness import BUILD, SOURCE
+
 RDB_CLANG = os.path.join(BUILD, "bin", "rdb-clang")
 RDB_CLANGXX = os.path.join(BUILD, "bin", "rdb-clang++")
 CLANG = "/usr/bin/clang-22"
 CLANGXX = "/usr/bin/clang++-22"
+# Runs the debug code of a bundle natively, preloaded into the program.
+ORACLE = os.path.join(BUILD, "lib", "librdb_oracle.so")
 
 
 def without_regions(text):
@@ -27,6 +29,15 @@ def without_regions(text):
             result.append(line)
     text = "".join(result)
     return text.replace("#ifdef DEBUG\n#endif\n", "")
+
+
+def first_not_in_order(lines, expected):
+    """The first of the lines that does not come in its order among the expected ones."""
+    rest = iter(expected)
+    for line in lines:
+        if not any(line == other for other in rest):
+            return line
+    return None
 
 
 class CompilerTest(unittest.TestCase):

@@ -5,25 +5,14 @@ import os
 import re
 import unittest
 
-from toolchain import BUILD, CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest
-
-PROGRAMS = os.path.join(SOURCE, "tests", "compiler", "programs")
-ORACLE = os.path.join(BUILD, "lib", "librdb_oracle.so")
-
-
-def first_not_in_order(lines, expected):
-    """The first of the lines that does not come in its order among the expected ones."""
-    rest = iter(expected)
-    for line in lines:
-        if not any(line == other for other in rest):
-            return line
-    return None
+from region_programs import PROGRAMS
+from toolchain import BUILD, CLANG, CLANGXX, ORACLE, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest, first_not_in_order
 
 
 NAMES = ("basics.c", "objects.cc", "shared.c", "debug_statics.c", "control.c", "paths.c", "stale_statics.c",
          "vla_bits_union.c", "shared_objects.cc", "overwritten.c", "joined.c", "shrunk.c",
-         "left_out.c", "simplified.c", "order.c", "registers.c", "dropped.c", "guarded.cc", "pointed_to.cc", "taken_apart.c", "no_code.c", "started.cc", "exact.cc",
-         "bypassed.c", "moved_calls.c")
+         "left_out.c", "simplified.c", "order.c", "registers.c", "dropped.c", "guarded.cc", "pointed_to.cc", "taken_apart.c",
+         "no_code.c", "started.cc", "exact.cc", "bypassed.c", "moved_calls.c")
 
 
 class Values(CompilerTest):
@@ -73,14 +62,17 @@ class Values(CompilerTest):
         path = os.path.join(PROGRAMS, "simplified.c")
         expected, _ = self.outputs("simplified.c", ["-O1"])
         for caches in (0, 2):
-            self.run_command(["/usr/bin/env", f"GLIBC_TUNABLES=glibc.malloc.tcache_count={caches}", RDB_CLANG, "-O1", path, "-o", "prog"])
+            self.run_command(["/usr/bin/env", f"GLIBC_TUNABLES=glibc.malloc.tcache_count={caches}", RDB_CLANG, "-O1", path,
+                              "-o", "prog"])
             got = self.run_command(["/usr/bin/env", "LD_PRELOAD=" + ORACLE, "RDB_ORACLE_BUNDLE=prog.rdb", "./prog"]).stdout
             self.assertIsNone(first_not_in_order(got.splitlines(), expected), caches)
 
     def test_a_region_that_misses_hits_says_so(self):
         for level in ("-O1", "-O2", "-O3", "-Os"):
             vectorised = ("turns",) if level != "-O1" else ()
-            for name, functions in (("dropped.c", ("clamp", "clamp_here", "square", "fill", "tail", "again", "unswitched", "swept", *vectorised)),
+            for name, functions in (("dropped.c",
+                                     ("clamp", "clamp_here", "square", "fill", "tail", "again", "unswitched", "swept",
+                                      *vectorised)),
                                     ("started.cc", ("Pair::Pair(int)", "Plain::~Plain()"))):
                 compiler = RDB_CLANGXX if name.endswith(".cc") else RDB_CLANG
                 self.run_command([compiler, level, "-w", os.path.join(PROGRAMS, name), "-o", "prog"])

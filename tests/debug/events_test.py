@@ -1,75 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """rdb replay shows what happens in a recording without any debug code: system calls, calls of functions, writes to
 variables. The recordings have hashes of memory and registers, which the replay checks: looking on changes nothing."""
-import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
-LIST = r"""
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-struct node { int value; struct node *next; char name[8]; };
-static struct node *head;
-static int count;
-long long wide[2];
-double half(double x, const char *what) { return what[0] == 'h' ? x / 2 : x; }
-struct node *push(int value, const char *name) {
-  struct node *n = malloc(sizeof *n);
-  n->value = value;
-  n->next = head;
-  strcpy(n->name, name);
-  head = n;
-  count++;
-  return n;
-}
-int descend(int n) { return n == 0 ? 0 : 1 + descend(n - 1); }
-int main(void) {
-  push(1, "one");
-  push(-2, "two");
-  printf("%d %g %d\n", count, half(5, "half"), descend(2));
-  fflush(stdout);
-  if (read(0, &count, 3) != 3) return 9;
-  __builtin_memset(wide, 7, sizeof wide);
-  return count == 'a' + ('b' << 8) + ('c' << 16) ? 0 : 8;
-}
-"""
+LIST = harness.program_text(__file__, "events/list.c")
 
-THREADS = r"""
-#include <pthread.h>
-#include <stdio.h>
-int shared;
-static void *worker(void *step) { for (int i = 0; i < 3; i++) shared += *(int *)step; return 0; }
-int main(void) {
-  pthread_t threads[2];
-  int steps[2] = {1, 10};
-  for (int i = 0; i < 2; i++) { pthread_create(&threads[i], 0, worker, &steps[i]); pthread_join(threads[i], 0); }
-  printf("%d\n", shared);
-}
-"""
+THREADS = harness.program_text(__file__, "events/threads.c")
 
-CLASSES = r"""
-#include <cstdio>
-namespace shop {
-class Till {
-public:
-  void add(int amount) { total_ += amount; }
-  int total() const { return total_; }
-private:
-  int total_ = 0;
-};
-Till till;
-}
-int main() {
-  shop::till.add(3);
-  shop::till.add(4);
-  std::printf("%d\n", shop::till.total());
-}
-"""
+CLASSES = harness.program_text(__file__, "events/classes.cc")
 
 
 class Events(harness.TestCase):
@@ -116,7 +56,8 @@ class Events(harness.TestCase):
                           "list.c:count: 2 -> 6513249 (0x636261) by a system call  (main at list.c:26)"])
         # A variable that other files may use too.
         self.assertRegex(self.lines("--watch", "list.c:wide")[-1], "^list.c:wide: .* -> 07 07( 07)+")
-        self.assertIn("nothing in the recording is called other.c:wide", self.rdb("replay", "--watch", "other.c:wide", self.path("trace")).err)
+        self.assertIn("nothing in the recording is called other.c:wide",
+                      self.rdb("replay", "--watch", "other.c:wide", self.path("trace")).err)
 
     def test_variables_of_the_same_name(self):
         self.write("other.c", "static int count = 5; int more(void) { return ++count; }")
@@ -124,7 +65,8 @@ class Events(harness.TestCase):
         self.run_program(["/usr/bin/gcc", "-g", "-o", "prog", "main.c", "other.c"], status=0)
         self.rdb("record", "--checksum=calls", "-q", "-o", "trace", "--", "./prog", status=0)
         self.assertEqual(self.lines("--watch", "count"), ["count: 0 -> 2  (main at main.c:1)",
-                                                          "rdb: of several variables called count, main.c:count is watched; there is other.c:count too"])
+                                                          "rdb: of several variables called count, main.c:count is watched; "
+                                                          "there is other.c:count too"])
         self.assertEqual(self.lines("--watch", "other.c:count"), ["other.c:count: 5 -> 6  (more at other.c:1)"])
 
     def test_wide_stores_and_addresses(self):

@@ -2,247 +2,29 @@
 """Debug code that does what it must not is given up, by name and with a backtrace of its own, and the replay goes on
 as if it had never been there; so does one whose calls into the program go wrong. Every recording has hashes of memory
 and registers, which the replay checks."""
-import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
-PROGRAM = r"""#include <rdb/rdb.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-int calls;
-int table[4];
-int forever(int n) { while (n) calls += n; return calls; }
-int crashes(int *p) { calls++; return *p; }
-int fills(int n) { calls = 77; memset(table, n, sizeof table); for (int i = 0; i < 4; i++) table[i] += i; return table[3]; }
-int enters_kernel(void) { return dup(0); }
-long double precise(long double x) { return x / 3; }
-rdb_begin_globals
-static int deep(volatile int n) { volatile char room[512]; room[n % 512] = 1; return deep(n + 1) + room[3]; }
-rdb_end_globals
-int main(void) {
-  int n = 0;
-  for (int i = 0; i < 3; i++) {
-    n += i;
-    rdb_begin
-      printf("before\n");
-      WHAT;
-      printf("not reached\n");
-    rdb_end
-    n++;
-  }
-  if (argc_is(n)) fills(forever(0) + crashes(&n) + enters_kernel());
-  printf("n %d calls %d table %d %g\n", n, calls, table[3], (double)precise(n));
-  return n;
-}
-""".replace("argc_is(n)", "n > 1000")
+PROGRAM = harness.program_text(__file__, "misbehaviour/program.c").replace("argc_is(n)", "n > 1000")
 
-THROWS = r"""#include <rdb/rdb.h>
-#include <cstdio>
-#include <stdexcept>
-int main(int argc, char **) {
-  int n = argc + 2;
-  rdb_begin
-    try { if (n > 0) throw 42; } catch (int k) { std::printf("caught %d\n", k); }
-  rdb_end
-  n++;
-  rdb_begin
-    if (n > 0) throw std::runtime_error("out of here");
-  rdb_end
-  std::printf("end %d\n", n);
-}
-"""
+THROWS = harness.program_text(__file__, "misbehaviour/throws.cc")
 
 
 # Debug state, output and a heap that is broken by the time it is noticed.
-GOES_ON = r"""#include <rdb/rdb.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-int value;
-#include <setjmp.h>
-rdb_begin_globals
-static int seen;
-static char *text;
-rdb_end_globals
-jmp_buf place;
-int main(void) {
-  setjmp(place);
-  for (int i = 0; i < 6; i++) {
-    value += i;
-    rdb_begin
-      seen += value;
-      printf("first %d seen %d\n", i, seen);
-    rdb_end
-    value++;
-    rdb_begin
-      printf("second %d seen %d\n", i, seen);
-      seen += 1000;
-      if (i == 3) { WHAT; }
-    rdb_end
-    printf("program %d\n", i);
-    fflush(stdout);
-  }
-  rdb_begin
-    text = malloc(100);
-    printf("last %d\n", seen);
-    free(text);
-  rdb_end
-  return value;
-}
-"""
+GOES_ON = harness.program_text(__file__, "misbehaviour/goes_on.c")
 
-STRAY = r"""#include <rdb/rdb.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-int table[3]; long times[2];
-int bump(int n) { table[2] += n; return table[2]; }
-int main(void) {
-  int *heap = malloc(4);
-  *heap = 1;
-  for (int i = 0; i < 2; i++) {
-    rdb_begin
-      int *p = table;
-      printf("bump %d\n", bump(5));
-      p[1] = 77;
-      *heap += 1;
-#ifdef UNSEEN
-      clock_gettime(CLOCK_REALTIME, (struct timespec *)times);
-#endif
-      printf("table %d %d heap %d\n", table[1], table[2], *heap);
-    rdb_end
-    table[0]++;
-  }
-  printf("%d %d %d %d\n", table[0], table[1], table[2], *heap);
-  return table[0];
-}
-"""
+STRAY = harness.program_text(__file__, "misbehaviour/stray.c")
 
 
 # A place in debug code that is gone by the time somebody jumps to it.
-JUMPS = r"""#include <rdb/rdb.h>
-#include <setjmp.h>
-#include <stdio.h>
-rdb_begin_globals
-static jmp_buf place;
-static void far(int n) { volatile char room[200]; room[n] = 1; if (n > 0) far(n - room[n]); else longjmp(place, 1); }
-rdb_end_globals
-int main(void) {
-  int n = 0;
-  for (int i = 0; i < 3; i++) {
-    n += i;
-    rdb_begin
-      if (SET(place) == 0) { printf("set %d\n", i); far(i); }
-      else printf("back %d\n", i);
-    rdb_end
-    n++;
-    rdb_begin
-      printf("jump %d\n", i);
-      far(i);
-    rdb_end
-    n++;
-  }
-  printf("n %d\n", n);
-  return n;
-}
-"""
+JUMPS = harness.program_text(__file__, "misbehaviour/jumps.c")
 
 # Callbacks of events beside a region; WHERE says who goes wrong, and only once.
-EVENTS = r"""#include <rdb/rdb.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-int value;
-rdb_begin_globals
-static int calls, changes, kept;
-enum { REGION, CALL, WRITE };
-static void bad(int who, int i) { if (who == WHERE && i == 3) { WHAT; } }
-static void on_call(const struct rdb_event *e) {
-  printf("call %d: %d\n", ++calls, (int)e->arguments[0]);
-  bad(CALL, calls);
-  kept += 100;
-}
-static void on_change(const struct rdb_event *e) {
-  printf("change %d: %d\n", ++changes, *(const int *)e->new_bytes);
-  bad(WRITE, changes);
-  kept += 10000;
-}
-rdb_end_globals
-__attribute__((noinline)) void step(int i) { value += i; }
-int main(void) {
-  rdb_begin
-    rdb_on_call("step", on_call, 0);
-    rdb_on_write(&value, sizeof value, on_change, 0);
-  rdb_end
-  for (int i = 1; i < 6; i++) {
-    rdb_begin
-      printf("region %d\n", i);
-      bad(REGION, i);
-      kept++;
-    rdb_end
-    step(i);
-    printf("program %d\n", i);
-    fflush(stdout);
-  }
-  rdb_begin
-    printf("kept %d\n", kept);
-  rdb_end
-  return value;
-}
-"""
+EVENTS = harness.program_text(__file__, "misbehaviour/events.c")
 
 # Each of them goes wrong once, in another way; the last region does not.
-SEVERAL = r"""#include <rdb/rdb.h>
-#include <stdio.h>
-#include <stdlib.h>
-rdb_begin_globals
-static int good;
-static void on_call(const struct rdb_event *e) {
-  printf("callback %lu\n", e->arguments[0]);
-  if (e->arguments[0] == 5) abort();
-}
-rdb_end_globals
-int called(int i) { return i; }
-int main(void) {
-  int sum = 0;
-  rdb_begin
-    rdb_on_call("called", on_call, 0);
-  rdb_end
-  for (int i = 0; i < 10; i++) {
-    rdb_begin
-      printf("first %d\n", i);
-      if (i == 2) *(volatile int *)8 = 1;
-    rdb_end
-    sum += 1;
-    rdb_begin
-      printf("second %d\n", i);
-      if (i == 3) exit(1);
-    rdb_end
-    sum -= 1;
-    rdb_begin
-      printf("third %d\n", i);
-      while (i == 4) { }
-    rdb_end
-    sum += called(i);
-    rdb_begin
-      printf("good %d\n", i);
-      good++;
-    rdb_end
-    printf("program %d\n", i);
-    fflush(stdout);
-  }
-  rdb_begin
-    printf("good in all: %d\n", good);
-  rdb_end
-  return sum;
-}
-"""
+SEVERAL = harness.program_text(__file__, "misbehaviour/several.c")
 
 
 class Misbehaviour(harness.TestCase):
@@ -276,17 +58,22 @@ class Misbehaviour(harness.TestCase):
                 self.run_program(["/bin/rm", "-rf", self.path("trace")])
                 recorded = self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./jumps", status=9)
                 replayed = self.rdb("replay", self.path("trace"), status=9)
-                self.assertEqual(replayed.out, "set 0\nback 0\njump 0\nset 1\nback 1\nset 2\nback 2\n" + recorded.out, f"\n{replayed}")
+                self.assertEqual(replayed.out, "set 0\nback 0\njump 0\nset 1\nback 1\nset 2\nback 2\n" + recorded.out,
+                                 f"\n{replayed}")
                 self.assertIn("jumps.c:17: debug code must not call longjmp (to a setjmp of an earlier run", replayed.err)
                 # Where in debug code it was: rdb's own functions are left out, on both sides.
-                self.assertRegex(replayed.err, r"#0 .* jump at jumps\.c:.*\n.* longjmp at .*\n.* far at jumps\.c:6\n.* __rdb_fn_\w+ at jumps\.c:19\n")
+                self.assertRegex(replayed.err,
+                                 r"#0 .* jump at jumps\.c:.*\n.* longjmp at .*\n.* far at jumps\.c:6\n.* __rdb_fn_\w+ at "
+                                 r"jumps\.c:19\n")
 
     def test_a_reader_that_goes_away_ends_the_replay(self):
         """And is no fault of the region that printed."""
         self.write("bad.c", PROGRAM)
-        self.run_program([harness.program("rdb-clang"), "-g", "-O0", '-DWHAT=for (int k = 0; k < 100000; k++) puts("line")', "-o", "bad", "bad.c"], status=0)
+        self.run_program([harness.program("rdb-clang"), "-g", "-O0", '-DWHAT=for (int k = 0; k < 100000; k++) puts("line")',
+                          "-o", "bad", "bad.c"], status=0)
         self.rdb("record", "-q", "-o", self.path("trace"), "--", "./bad", status=6)
-        result = self.run_program(["/bin/sh", "-c", f"{harness.rdb()} replay --no-report {self.path('trace')} | head -n 1"], status=0)
+        result = self.run_program(["/bin/sh", "-c", f"{harness.rdb()} replay --no-report {self.path('trace')} | head -n 1"],
+                                  status=0)
         self.assertEqual(result.out, "before\n")
         self.assertNotIn("not run any more", result.err)
 
@@ -324,7 +111,8 @@ class Misbehaviour(harness.TestCase):
     def test_the_replay_goes_on_from_before(self):
         # What debug code had done and printed by then stays; the rest is as if the region were not there.
         for what, words in (("*(volatile int *)8 = 1", "crashed with signal 11"), ("for (;;) {}", "did not end within"),
-                            ("memset(malloc(40) - 16, 255, 4096); free(malloc(2000)); free(malloc(70000)); abort()", "debug code"),
+                            ("memset(malloc(40) - 16, 255, 4096); free(malloc(2000)); free(malloc(70000)); abort()",
+                             "debug code"),
                             ("memset((char *)malloc(40) - 60000, 255, 100000); free(malloc(2000)); abort()", "debug code"),
                             ("longjmp(place, 1)", "debug code must not call longjmp")):
             with self.subTest(what):
@@ -361,17 +149,20 @@ class Misbehaviour(harness.TestCase):
     def test_callbacks_of_events_and_regions_that_go_wrong(self):
         """Who goes wrong is not run any more; all others go on, with what they knew, and nothing is shown twice."""
         self.write("bad.c", EVENTS)
-        for what in ("*(volatile int *)8 = 1", "memset((char *)malloc(40) - 60000, 255, 100000); free(malloc(2000)); abort()", "abort()"):
+        for what in ("*(volatile int *)8 = 1", "memset((char *)malloc(40) - 60000, 255, 100000); free(malloc(2000)); abort()",
+                     "abort()"):
             for who, culprit in enumerate(("region", "call", "change")):
                 with self.subTest(what, who=culprit):
-                    self.run_program([harness.program("rdb-clang"), "-g", "-O0", f"-DWHAT={what}", f"-DWHERE={who}", "-o", "bad", "bad.c"], status=0)
+                    self.run_program([harness.program("rdb-clang"), "-g", "-O0", f"-DWHAT={what}", f"-DWHERE={who}", "-o",
+                                      "bad", "bad.c"], status=0)
                     self.run_program(["/bin/rm", "-rf", self.path("trace")])
                     self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./bad", status=15)
                     replayed = self.rdb("replay", self.path("trace"), status=15)
                     expected, kept, value = [], 0, 0
                     for i in range(1, 6):
                         value += i
-                        for name, text, worth in (("region", f"region {i}", 1), ("call", f"call {i}: {i}", 100), ("change", f"change {i}: {value}", 10000)):
+                        for name, text, worth in (("region", f"region {i}", 1), ("call", f"call {i}: {i}", 100),
+                                                  ("change", f"change {i}: {value}", 10000)):
                             if name != culprit or i <= 3:
                                 expected.append(text)
                             if name != culprit or i < 3:
@@ -409,10 +200,13 @@ class Misbehaviour(harness.TestCase):
         for options in ((), ("--protect",), ("--protect=undo",)):
             with self.subTest(options):
                 replayed = self.stray(*options)
-                self.assertEqual((replayed.out, replayed.status), ("bump 5\ntable 77 5 heap 2\n" * 2 + "2 0 0 1\n", 2), f"\n{replayed}")
+                self.assertEqual((replayed.out, replayed.status), ("bump 5\ntable 77 5 heap 2\n" * 2 + "2 0 0 1\n", 2),
+                                 f"\n{replayed}")
                 if not options:
                     continue
-                self.assertRegex(replayed.err, r"stray\.c:11: debug code wrote to the program's memory at 0x[0-9a-f]+ of \S*stray, and to 1 other")
+                self.assertRegex(replayed.err,
+                                 r"stray\.c:11: debug code wrote to the program's memory at 0x[0-9a-f]+ of \S*stray, and to 1 "
+                                 r"other")
                 self.assertIn("it was undone\n", replayed.err)
                 self.assertRegex(replayed.err, r"#0 .* at stray\.c:14")
 

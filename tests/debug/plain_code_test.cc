@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What counts as code that needs neither FS nor vector registers: only what is known for sure.
-#include "rdbtool/debug/plain_code.h"
+#include "rdbtool/debug/regions/plain_code.h"
 
 #include <gtest/gtest.h>
 

@@ -2,15 +2,13 @@
 """rdb print on something large: a recording of SQLite, with and without optimisation, and a million hits."""
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "compiler"))
 import harness
 import sqlite_source
 
 CLANG = "/usr/bin/clang-22"
-QUERIES = ["create table t(a integer primary key, b text)", "insert into t(b) values('x'),('yy'),('zzz')", "select count(*) from t where b > 'y'"]
+QUERIES = ["create table t(a integer primary key, b text)", "insert into t(b) values('x'),('yy'),('zzz')",
+           "select count(*) from t where b > 'y'"]
 DRIVER = r"""#include "sqlite3.h"
 int main(void) {
   sqlite3 *db;
@@ -21,14 +19,7 @@ int main(void) {
 }
 """ % (", ".join('"%s"' % query for query in QUERIES), len(QUERIES))
 SHOWN = r"zSql = (.*), rc = (.*), db->nDb = (.*), db->eOpenState = (.*), \*db->aDb\[0\]\.pSchema = (.*)"
-LOOP = """int main(void) {
-  long sum = 0;
-  for (long i = 0; i < 1000000; i++) {
-    sum += i;
-  }
-  return sum < 0;
-}
-"""
+LOOP = harness.program_text(__file__, "print_full.c")
 
 
 @harness.needs_compiler
@@ -46,7 +37,8 @@ class Large(harness.TestCase):
                 self.run_program(["/bin/rm", "-rf", self.path("trace")])
                 self.run_program([CLANG, level, "-w", *flags, source, "driver.c", "-lm", "-o", "program"], status=0, timeout=900)
                 self.rdb("record", "-q", "-o", "trace", "./program", status=0)
-                printed = self.rdb("print", "trace", f"{source}:{step}", "zSql, rc, db->nDb, db->eOpenState, *db->aDb[0].pSchema", "--", level, *flags,
+                printed = self.rdb("print", "trace", f"{source}:{step}",
+                                   "zSql, rc, db->nDb, db->eOpenState, *db->aDb[0].pSchema", "--", level, *flags,
                                    status=0, timeout=900)
                 hits = [re.search(SHOWN, hit).groups() for hit in printed.out.splitlines()]
                 if level == "-O0":
@@ -72,7 +64,8 @@ class Large(harness.TestCase):
                   "for line in p.stdout: count, last = count + 1, line\n"
                   "p.wait()\n"
                   "print(count, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, last.split('] ')[1], end='')")
-        result = self.run_program(["/usr/bin/python3", "-c", script, harness.rdb(), "print", self.path("trace"), "loop.c:4", "i, sum"],
+        result = self.run_program(["/usr/bin/python3", "-c", script, harness.rdb(), "print", self.path("trace"), "loop.c:4",
+                                   "i, sum"],
                                   status=0, timeout=900)
         count, kibibytes, last = result.out.split(" ", 2)
         self.assertEqual((int(count), last), (1000000, f"i = 999999, sum = {999999 * 999998 // 2}\n"))

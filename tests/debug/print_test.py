@@ -3,185 +3,52 @@
 import json
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
 CLANG = "/usr/bin/clang-22"
 
-PROGRAM = r"""#include <stdio.h>
-#include <string.h>
-struct point { int x; const char* name; };
-static int calls;
-static int twice(int n) { calls++; return 2 * n; }
-int work(int n) {
-  struct point p = {n, "pt"};
-  int sum = 0;
-  for (int i = 0; i < n; i++) {
-    sum += twice(i);
-  }
-  p.x = sum;
-  return p.x + (int)strlen(p.name);
-}
-int main(void) {
-  for (int k = 1; k <= 3; k++) {
-    printf("%d\n", work(k));
-  }
-  return 0;
-}
-"""
+PROGRAM = harness.program_text(__file__, "print/program.c")
 
-CXX_PROGRAM = r"""#include <map>
-#include <string>
-#include <vector>
-struct Item { std::string name; int count; int doubled() const { return 2 * count; } };
-int total(const std::vector<Item>& items, std::map<std::string, int>& index) {
-  int sum = 0;
-  for (const Item& item : items) {
-    index[item.name] = item.count;
-    sum += item.count;
-  }
-  return sum;
-}
-int main() {
-  std::map<std::string, int> index;
-  std::vector<Item> items{{"bolt", 3}, {"nut", 4}};
-  return total(items, index);
-}
-"""
+CXX_PROGRAM = harness.program_text(__file__, "print/program.cc")
 
 
-THREADS = r"""#include <pthread.h>
-static int squares[4];
-static void* work(void* argument) {
-  int number = (int)(long)argument;
-  squares[number] = number * number;
-  return 0;
-}
-int main(void) {
-  pthread_t threads[4];
-  for (long i = 0; i < 4; i++) pthread_create(&threads[i], 0, work, (void*)i);
-  for (int i = 0; i < 4; i++) pthread_join(threads[i], 0);
-  return squares[3];
-}
-"""
+THREADS = harness.program_text(__file__, "print/threads.c")
 
-TEMPLATES = r"""#include <cstdio>
-template <typename T> struct Pair {
-  T first, second;
-  T larger() const {
-    T result = first;
-    if (second > result) result = second;
-    return result;
-  }
-};
-int main() {
-  Pair<int> i{1, 2};
-  Pair<double> d{2.5, 1.5};
-  std::printf("%d %g\n", i.larger(), d.larger());
-}
-"""
+TEMPLATES = harness.program_text(__file__, "print/templates.cc")
 
-INLINED = r"""#include <stdio.h>
-#include <stdlib.h>
-static inline int clamp(int value, int most) {
-  int result = value;
-  if (value > most) result = most;
-  return result;
-}
-int main(int argc, char** argv) {
-  int sum = 0;
-  for (int i = 1; i < argc; i++) {
-    sum += clamp(atoi(argv[i]), 5);
-    sum += clamp(atoi(argv[i]), 7);
-  }
-  printf("%d\n", sum);
-  return 0;
-}
-"""
+INLINED = harness.program_text(__file__, "print/inlined.c")
 
 
-TYPES = r"""#include <complex.h>
-#include <stdio.h>
-enum color { RED, GREEN = 5, BLUE };
-enum flags { F_A = 1, F_B = 2, F_C = 4 };
-struct inner { int a[3]; char name[8]; enum color c; };
-struct node {
-  int key; struct node *left, *right; struct inner in; unsigned narrow : 3; int wide : 5; enum flags f : 4; double d;
-  int (*call)(const char *); union { int i; unsigned char bytes[4]; }; const char *text;
-};
-static int work(struct node *n, int *p, char *s, void *v) {
-  _Atomic int atomic = 7;
-  short small = -3; unsigned char byte = 200; _Bool yes = 1; char letter = '\''; long double precise = 1.5L;
-  __int128 big = -((__int128)1 << 100);
-  double matrix[2][3] = {{1, 2, 3}, {4, 5, 6.5}};
-  struct node copy = *n;
-  const char *names[] = {"one", "two", 0};
-  enum color c = BLUE, odd_color = 77;
-  enum flags f = F_A | F_C, odd = 8, none = 0;
-  double _Complex z = 1 + 2 * I;
-  struct node *bad = (void *)16, *nothing = 0, **to_pointer = &n;
-  char *bad_text = (char *)32, line[400] = "";
-  int many[40] = {1};
-  float third = 1 / 3.0f;
-  for (int i = 0; i < 300; i++) line[i] = 'x';
-  return *p + copy.key + small;
-}
-int main(void) {
-  struct node n = {3, 0, 0, {{1, 2, 3}, "bob", GREEN}, 5, -2, F_B, 2.5, puts, {258}, "he\"llo\n"};
-  int i = 4;
-  n.left = &n;
-  return work(&n, &i, "tab\t", &n) & 0;
-}
-"""
-NODE = ('{key = 3, left = ADDRESS, right = null, in = {a = {1, 2, 3}, name = "bob", c = GREEN}, narrow = 5, wide = -2, f = F_B, d = 2.5, '
+TYPES = harness.program_text(__file__, "print/types.c")
+NODE = ('{key = 3, left = ADDRESS, right = null, in = {a = {1, 2, 3}, name = "bob", c = GREEN}, narrow = 5, wide = -2, f = '
+        'F_B, d = 2.5, '
         'call = ADDRESS <_IO_puts at libc.so.6>, i = 258, bytes = {2, 1, 0, 0}, text = "he\\"llo\\n"}')
-SHOWN = (("n", f"ADDRESS -> {NODE}"), ("*n", NODE), ("copy", NODE), ("p", "ADDRESS -> 4"), ("s", '"tab\\t"'), ("v", "ADDRESS"), ("atomic", "7"),
-         ("small", "-3"), ("byte", "200"), ("yes", "true"), ("letter", "39 '\\''"), ("precise", "1.5"), ("big", "-1267650600228229401496703205376"),
-         ("matrix", "{{1, 2, 3}, {4, 5, 6.5}}"), ("matrix[1]", "{4, 5, 6.5}"), ("copy.in.name", '"bob"'), ("copy.wide", "-2"), ("n->f", "F_B"),
-         ("names", '{"one", "two", null}'), ("c", "BLUE"), ("odd_color", "77"), ("f", "F_A | F_C"), ("odd", "8"), ("none", "0"), ("z", "{1, 2}"),
-         ("bad", "0x10 -> <unreadable>"), ("nothing", "null"), ("to_pointer", "ADDRESS -> ADDRESS"), ("bad_text", "0x20 <unreadable>"),
-         ("line", '"' + 200 * "x" + '"...'), ("many", "{1" + 15 * ", 0" + ", ...}"), ("third", "0.3333333"), ("c == BLUE", "1"), ("1 + 2L", "3"),
-         ('"text"', '"text"'), ("work", "ADDRESS <work at program>"), ("sizeof n", "8"), ("(char)65", "65 'A'"), ("&copy.key", "ADDRESS -> 3"))
-CXX_TYPES = r"""#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <unordered_map>
-#include <vector>
-enum class Kind : char { Small, Large };
-struct Base { int id = 1; virtual ~Base() = default; };
-struct Item : Base { std::string name; std::vector<int> sizes; std::optional<double> price; Kind kind = Kind::Large; std::unique_ptr<Item> next; };
-struct Shop { std::vector<Item> items; std::map<std::string, int> stock; Item* best = nullptr; };
-static int work(Shop& shop, const std::string& key, std::vector<std::string>* list, std::string_view view) {
-  std::optional<int> none;
-  std::pair<int, std::string> pair{1, "p"};
-  std::set<int> set{3, 1, 2};
-  std::unordered_map<int, Kind> kinds{{1, Kind::Small}};
-  std::shared_ptr<Item> shared(shop.best, [](Item*) {});
-  bool flags[3] = {true, false, true};
-  std::map<int, int>* nowhere = nullptr;
-  return static_cast<int>(key.size());
-}
-int main() {
-  Shop shop;
-  shop.items.resize(2);
-  shop.items[0].name = "bolt"; shop.items[0].sizes = {1, 2}; shop.items[0].price = 2.5;
-  shop.best = &shop.items[0];
-  shop.stock["bolt"] = 4;
-  std::vector<std::string> list{"x", "y"};
-  return work(shop, "key", &list, "view") - 3;
-}
-"""
+SHOWN = (("n", f"ADDRESS -> {NODE}"), ("*n", NODE), ("copy", NODE), ("p", "ADDRESS -> 4"), ("s", '"tab\\t"'), ("v", "ADDRESS"),
+         ("atomic", "7"),
+         ("small", "-3"), ("byte", "200"), ("yes", "true"), ("letter", "39 '\\''"), ("precise", "1.5"),
+         ("big", "-1267650600228229401496703205376"),
+         ("matrix", "{{1, 2, 3}, {4, 5, 6.5}}"), ("matrix[1]", "{4, 5, 6.5}"), ("copy.in.name", '"bob"'), ("copy.wide", "-2"),
+         ("n->f", "F_B"),
+         ("names", '{"one", "two", null}'), ("c", "BLUE"), ("odd_color", "77"), ("f", "F_A | F_C"), ("odd", "8"), ("none", "0"),
+         ("z", "{1, 2}"),
+         ("bad", "0x10 -> <unreadable>"), ("nothing", "null"), ("to_pointer", "ADDRESS -> ADDRESS"),
+         ("bad_text", "0x20 <unreadable>"),
+         ("line", '"' + 200 * "x" + '"...'), ("many", "{1" + 15 * ", 0" + ", ...}"), ("third", "0.3333333"), ("c == BLUE", "1"),
+         ("1 + 2L", "3"),
+         ('"text"', '"text"'), ("work", "ADDRESS <work at program>"), ("sizeof n", "8"), ("(char)65", "65 'A'"),
+         ("&copy.key", "ADDRESS -> 3"))
+CXX_TYPES = harness.program_text(__file__, "print/types.cc")
 BOLT = '{id = 1, name = "bolt", sizes = {1, 2}, price = 2.5, kind = Large, next = null}'
 EMPTY = '{id = 1, name = "", sizes = {}, price = nothing, kind = Large, next = null}'
-CXX_SHOWN = (("shop", f"{{items = {{{BOLT}, {EMPTY}}}, stock = std::map of 1, best = ADDRESS}}"), ("shop.items", f"{{{BOLT}, {EMPTY}}}"),
-             ("shop.best", f"ADDRESS -> {BOLT}"), ("*shop.best", BOLT), ("shared", f"ADDRESS -> {BOLT}"), ("key", '"key"'), ("list", 'ADDRESS -> {"x", "y"}'),
-             ("view", '"view"'), ("none", "nothing"), ("pair", '1: "p"'), ("set", "{1, 2, 3}"), ("kinds", "{1: Small}"), ("flags", "{true, false, true}"),
-             ("shop.items[0].kind", "Large"), ("key.size()", "3"), ("shop.stock", '{"bolt": 4}'), ("&shop.stock", 'ADDRESS -> {"bolt": 4}'),
-             ("nowhere", "null"), ("&shop.items[1].id", "ADDRESS -> 1"))
+CXX_SHOWN = (("shop", f"{{items = {{{BOLT}, {EMPTY}}}, stock = std::map of 1, best = ADDRESS}}"),
+             ("shop.items", f"{{{BOLT}, {EMPTY}}}"),
+             ("shop.best", f"ADDRESS -> {BOLT}"), ("*shop.best", BOLT), ("shared", f"ADDRESS -> {BOLT}"), ("key", '"key"'),
+             ("list", 'ADDRESS -> {"x", "y"}'),
+             ("view", '"view"'), ("none", "nothing"), ("pair", '1: "p"'), ("set", "{1, 2, 3}"), ("kinds", "{1: Small}"),
+             ("flags", "{true, false, true}"),
+             ("shop.items[0].kind", "Large"), ("key.size()", "3"), ("shop.stock", '{"bolt": 4}'),
+             ("&shop.stock", 'ADDRESS -> {"bolt": 4}'), ("nowhere", "null"), ("&shop.items[1].id", "ADDRESS -> 1"))
 
 
 @harness.needs_compiler
@@ -211,13 +78,16 @@ class Print(harness.TestCase):
 
     def test_what_program_functions_change_is_undone(self):
         self.record("work.c", PROGRAM, "-O0")
-        self.assertEqual(self.printed("work.c:10", "twice(1), calls"), [f"[work.c:10] twice(1) = 2, calls = {n}" for n in range(6)])
+        self.assertEqual(self.printed("work.c:10", "twice(1), calls"),
+                         [f"[work.c:10] twice(1) = 2, calls = {n}" for n in range(6)])
 
     def test_formats_conditions_changes_and_limits(self):
         self.record("work.c", PROGRAM, "-O0")
-        self.assertEqual(self.printed("work.c:10", '"%d/%d", i, n'), ["[work.c:10] " + t for t in ("0/1", "0/2", "1/2", "0/3", "1/3", "2/3")])
+        self.assertEqual(self.printed("work.c:10", '"%d/%d", i, n'),
+                         ["[work.c:10] " + t for t in ("0/1", "0/2", "1/2", "0/3", "1/3", "2/3")])
         self.assertEqual(self.printed("work.c:10", "i", "--if", "n == 3 && i"), ["[work.c:10] i = 1", "[work.c:10] i = 2"])
-        self.assertEqual(self.printed("work.c:10", "i", "--if", "n == 3", "--max-hits", "2"), ["[work.c:10] i = 0", "[work.c:10] i = 1"])
+        self.assertEqual(self.printed("work.c:10", "i", "--if", "n == 3", "--max-hits", "2"),
+                         ["[work.c:10] i = 0", "[work.c:10] i = 1"])
         self.assertEqual(self.printed("work.c:10", "n", "--changes"), [f"[work.c:10] n = {n}" for n in (1, 2, 3)])
         self.assertEqual(self.printed("work.c:10", "n", "--max-hits", "2"), ["[work.c:10] n = 1", "[work.c:10] n = 2"])
         self.assertEqual(self.printed("work.c:10", "--code", 'printf("%s\\n", p.name)', "--max-hits", "1"), ["[work.c:10] pt"])
@@ -229,7 +99,8 @@ class Print(harness.TestCase):
 
     def test_json_and_csv(self):
         self.record("work.c", PROGRAM, "-O0")
-        objects = [json.loads(line) for line in self.rdb("print", "trace", "work.c:12", "n, p.name", "--json", status=0).out.splitlines()]
+        objects = [json.loads(line)
+                   for line in self.rdb("print", "trace", "work.c:12", "n, p.name", "--json", status=0).out.splitlines()]
         self.assertEqual([o["values"] for o in objects], [{"n": str(n), "p.name": '"pt"'} for n in (1, 2, 3)])
         self.assertEqual({o["place"] for o in objects}, {"work.c:12"})
         self.assertEqual(sorted(o["time"] for o in objects), [o["time"] for o in objects])
@@ -241,18 +112,21 @@ class Print(harness.TestCase):
         self.record("items.cc", CXX_PROGRAM, "-O0", cxx=True)
         self.assertEqual(self.printed("items.cc:9", "item.name, item.doubled(), items.size(), index, sum"),
                          ['[items.cc:9] item.name = "bolt", item.doubled() = 6, items.size() = 2, index = {"bolt": 3}, sum = 0',
-                          '[items.cc:9] item.name = "nut", item.doubled() = 8, items.size() = 2, index = {"bolt": 3, "nut": 4}, sum = 3'])
+                          '[items.cc:9] item.name = "nut", item.doubled() = 8, items.size() = 2, index = {"bolt": 3, "nut": '
+                          '4}, sum = 3'])
 
     def test_values_of_every_type(self):
         self.record("types.c", TYPES, "-O0")
-        shown = json.loads(self.rdb("print", "trace", "types.c:25", ", ".join(e for e, _ in SHOWN), "--json", status=0).out)["values"]
+        shown = json.loads(self.rdb("print", "trace", "types.c:25", ", ".join(e for e, _ in SHOWN), "--json",
+                                    status=0).out)["values"]
         for expression, text in SHOWN:
             with self.subTest(expression):
                 self.assertEqual(re.sub(r"0x[0-9a-f]{3,}", "ADDRESS", shown[expression]), text)
 
     def test_cxx_values_of_every_type(self):
         self.record("types.cc", CXX_TYPES, "-O0", cxx=True)
-        shown = json.loads(self.rdb("print", "trace", "types.cc:20", ", ".join(e for e, _ in CXX_SHOWN), "--json", status=0).out)["values"]
+        shown = json.loads(self.rdb("print", "trace", "types.cc:22", ", ".join(e for e, _ in CXX_SHOWN), "--json",
+                                    status=0).out)["values"]
         for expression, text in CXX_SHOWN:
             with self.subTest(expression):
                 self.assertEqual(re.sub(r"0x[0-9a-f]{3,}", "ADDRESS", shown[expression]), text)
@@ -260,7 +134,8 @@ class Print(harness.TestCase):
     def test_flags_come_from_the_compilation_database(self):
         os.makedirs(self.path("include"))
         self.write("include/limit.h", "#define LIMIT 4\n")
-        source = '#include "limit.h"\nint main(void) {\n  int sum = EXTRA;\n  for (int i = 0; i < LIMIT; i++)\n    sum += i;\n  return sum;\n}\n'
+        source = ('#include "limit.h"\nint main(void) {\n  int sum = EXTRA;\n'
+                  '  for (int i = 0; i < LIMIT; i++)\n    sum += i;\n  return sum;\n}\n')
         self.write("flags.c", source)
         flags = ["-O1", "-Iinclude", "-DEXTRA=5"]
         self.run_program([CLANG, *flags, "-c", "flags.c", "-o", "flags.o"], status=0)
@@ -268,7 +143,8 @@ class Print(harness.TestCase):
         self.rdb("record", "-q", "-o", "trace", "./program", status=11)
         # Without them the header is not found, and that is said.
         self.assertIn("limit.h", self.rdb("print", "trace", "flags.c:6", "LIMIT", status=2).err)
-        database = [{"directory": self.tmp, "file": "flags.c", "command": "clang-22 " + " ".join(flags) + " -c flags.c -o flags.o"}]
+        database = [{"directory": self.tmp, "file": "flags.c",
+                     "command": "clang-22 " + " ".join(flags) + " -c flags.c -o flags.o"}]
         self.write("compile_commands.json", json.dumps(database))
         self.assertEqual(self.printed("flags.c:6", "LIMIT"), ["[flags.c:6] LIMIT = 4"])
         os.remove(self.path("compile_commands.json"))
@@ -277,12 +153,14 @@ class Print(harness.TestCase):
     def test_a_source_that_is_not_the_recorded_one_is_refused(self):
         self.record("work.c", PROGRAM, "-O0")
         self.write("work.c", PROGRAM.replace("2 * n", "3 * n"))
-        self.assertIn("compiled from another source, by another compiler or with other flags", self.rdb("print", "trace", "work.c:17", "k", status=2).err)
+        self.assertIn("compiled from another source, by another compiler or with other flags",
+                      self.rdb("print", "trace", "work.c:17", "k", status=2).err)
 
     def test_a_source_that_has_changed_is_told_by_its_checksum(self):
         self.record("work.c", PROGRAM, "-O0", "-g")
         self.write("work.c", PROGRAM.replace("2 * n", "3 * n"))
-        self.assertIn("work.c has changed since the recorded program was built", self.rdb("print", "trace", "work.c:17", "k", status=2).err)
+        self.assertIn("work.c has changed since the recorded program was built",
+                      self.rdb("print", "trace", "work.c:17", "k", status=2).err)
 
     def test_every_thread(self):
         for level, line, what, values in (("-O0", 6, "number, squares[number]", "number = {0}, squares[number] = {1}"),
@@ -300,7 +178,8 @@ class Print(harness.TestCase):
                 self.run_program(["/bin/rm", "-rf", self.path("trace")])
                 self.record("pair.cc", TEMPLATES, level, "-fno-inline", cxx=True)
                 self.assertEqual(self.printed("pair.cc:7", "first, second, result", "--", level, "-fno-inline"),
-                                 ["[pair.cc:7] first = 1, second = 2, result = 2", "[pair.cc:7] first = 2.5, second = 1.5, result = 2.5"])
+                                 ["[pair.cc:7] first = 1, second = 2, result = 2",
+                                  "[pair.cc:7] first = 2.5, second = 1.5, result = 2.5"])
 
     def test_inlined_functions(self):
         self.write("clamp.c", INLINED)
@@ -315,26 +194,33 @@ class Print(harness.TestCase):
         self.run_program([CLANG, "-O0", "-fPIC", "-shared", "half.c", "-o", "libhalf.so"], status=0)
         self.run_program([CLANG, "-O0", "main.c", "./libhalf.so", "-o", "program"], status=0)
         self.rdb("record", "-q", "-o", "trace", "./program", status=0)
-        self.assertEqual(self.printed("half.c:3", "n, result", "--", "-O0", "-fPIC"), ["[half.c:3] n = 8, result = 4", "[half.c:3] n = 4, result = 2"])
+        self.assertEqual(self.printed("half.c:3", "n, result", "--", "-O0", "-fPIC"),
+                         ["[half.c:3] n = 8, result = 4", "[half.c:3] n = 4, result = 2"])
         # Both at once: each file's region goes to where its code is.
         self.write("compile_commands.json", json.dumps([
             {"directory": self.tmp, "file": "half.c", "command": "clang-22 -O0 -fPIC -c half.c"},
             {"directory": self.tmp, "file": "main.c", "command": "clang-22 -O0 -c main.c"}]))
-        self.assertEqual(self.printed("half.c:3", "n", "main.c:4", "n"), ["[half.c:3] n = 8", "[main.c:4] n = 4", "[half.c:3] n = 4"])
+        self.assertEqual(self.printed("half.c:3", "n", "main.c:4", "n"),
+                         ["[half.c:3] n = 8", "[main.c:4] n = 4", "[half.c:3] n = 4"])
 
     def test_a_value_that_cannot_be_read_once(self):
-        self.record("null.c", "static int one = 1;\nint main(void) {\n  for (int i = 0; i < 3; i++) {\n    int* p = i == 1 ? 0 : &one;\n    one += p != 0;\n  }\n"
+        self.record("null.c",
+                    "static int one = 1;\nint main(void) {\n  for (int i = 0; i < 3; i++) {\n    int* p = i == 1 ? 0 : &one;\n"
+                    "    one += p != 0;\n  }\n"
                     "  return 0;\n}\n", "-O0")
         lines = self.printed("null.c:5", "i, *p")
         self.assertEqual([lines[0], lines[2]], ["[null.c:5] i = 0, *p = 1", "[null.c:5] i = 2, *p = 2"])
         self.assertRegex(lines[1], r"i = 1, \*p = <.*Segmentation fault.*>")
 
     def test_many_hits_in_little_memory(self):
-        self.record("loop.c", "int main(void) {\n  long sum = 0;\n  for (long i = 0; i < 100000; i++) {\n    sum += i;\n  }\n  return sum < 0;\n}\n", "-O0")
+        self.record("loop.c",
+                    "int main(void) {\n  long sum = 0;\n  for (long i = 0; i < 100000; i++) {\n    sum += i;\n  }\n  return "
+                    "sum < 0;\n}\n", "-O0")
         script = ("import resource, subprocess, sys\n"
                   "p = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE)\n"
                   "print(len(p.stdout.splitlines()), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
-        result = self.run_program(["/usr/bin/python3", "-c", script, harness.rdb(), "print", self.path("trace"), "loop.c:4", "i, sum"], status=0)
+        result = self.run_program(["/usr/bin/python3", "-c", script, harness.rdb(), "print", self.path("trace"), "loop.c:4",
+                                   "i, sum"], status=0)
         count, kibibytes = map(int, result.out.split())
         self.assertEqual(count, 100000)
         self.assertLess(kibibytes, 200 * 1024)
@@ -389,8 +275,10 @@ class ByDebugInformation(harness.TestCase):
         lines = [re.sub(r"0x[0-9a-f]+ ", "", line) for line in self.printed("work.c:12", "n, sum, p.name, p, calls, twice(7)")]
         self.assertEqual(lines, [f'[work.c:12] n = {n}, sum = {n * (n - 1)}, p.name = "pt", p = {{x = {n}, name = "pt"}}, '
                                  f"calls = {n * (n + 1) // 2}, twice(7) = 14" for n in (1, 2, 3)])
-        self.assertEqual(self.printed("work.c:10", '"%d of %d", i, n', "--if", "n == 3 && i"), ["[work.c:10] 1 of 3", "[work.c:10] 2 of 3"])
-        self.assertEqual(self.printed("work.c:10", "n", "--changes", "--max-hits", "2"), ["[work.c:10] n = 1", "[work.c:10] n = 2"])
+        self.assertEqual(self.printed("work.c:10", '"%d of %d", i, n', "--if", "n == 3 && i"),
+                         ["[work.c:10] 1 of 3", "[work.c:10] 2 of 3"])
+        self.assertEqual(self.printed("work.c:10", "n", "--changes", "--max-hits", "2"),
+                         ["[work.c:10] n = 1", "[work.c:10] n = 2"])
         times = [int(line.split()[0][1:]) for line in self.rdb("print", "trace", "work.c:12", "n", status=0).out.splitlines()]
         self.assertEqual(self.printed("work.c:12", "n", "--from", str(times[1]), "--to", str(times[1])), ["[work.c:12] n = 2"])
 
@@ -406,7 +294,8 @@ class ByDebugInformation(harness.TestCase):
 
     def test_mistakes(self):
         self.record("-g", "-O0")
-        for words, said in ((["work.c:12", "m"], r"work\.c: 'm': No symbol \"m\""), (["work.c:12", "n +"], r"'n \+': A syntax error"),
+        for words, said in ((["work.c:12", "m"], r"work\.c: 'm': No symbol \"m\""),
+                            (["work.c:12", "n +"], r"'n \+': A syntax error"),
                             (["work.c:12", "--code", "n++"], r"--code needs code that rdb-clang can compile"),
                             (["@nothing", "1"], r"there is no nothing in what was recorded")):
             with self.subTest(words=words):
@@ -423,18 +312,21 @@ class ByDebugInformation(harness.TestCase):
 
     def test_lines_reached_and_variables(self):
         self.record("-g", "-O0")
-        table = [line.split(maxsplit=2) for line in self.rdb("print", "--list", "work.c:6-17", "trace", status=0).out.splitlines()[1:]]
+        table = [line.split(maxsplit=2)
+                 for line in self.rdb("print", "--list", "work.c:6-17", "trace", status=0).out.splitlines()[1:]]
         self.assertEqual({int(row[0]): int(row[1]) for row in table},
                          {6: 3, 7: 3, 8: 3, 9: 9, 10: 6, 12: 3, 13: 3, 14: 3, 15: 1, 16: 4, 17: 3})
         variables = {int(row[0]): row[2] if len(row) > 2 else "" for row in table}
         self.assertEqual(variables[10], "i, n, p, sum")
         self.assertEqual(variables[17], "k")
-        lines = [json.loads(line) for line in self.rdb("print", "--list", "work.c:10", "trace", "--json", status=0).out.splitlines()]
+        lines = [json.loads(line)
+                 for line in self.rdb("print", "--list", "work.c:10", "trace", "--json", status=0).out.splitlines()]
         self.assertEqual(lines, [{"place": "work.c:10", "reached": 6, "available": ["i", "n", "p", "sum"], "unavailable": []}])
 
     def test_list_refuses_what_it_cannot_show(self):
         self.record("-O0")
-        for words, said in ((["work.c:1-9"], "compile with -g"), (["work.c:9-1"], "is not a range"), (["work.c:x"], "is not a range")):
+        for words, said in ((["work.c:1-9"], "compile with -g"), (["work.c:9-1"], "is not a range"),
+                            (["work.c:x"], "is not a range")):
             with self.subTest(words=words):
                 self.assertIn(said, self.rdb("print", "--list", *words, "trace", status=2).err)
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The text behind rdb print: places, lists of expressions, edited sources, messages, hits, compile flags.
-#include "rdbtool/debug/md5.h"
-#include "rdbtool/debug/print_text.h"
-#include "rdbtool/debug/source_lines.h"
+#include "rdbtool/debug/print/md5.h"
+#include "rdbtool/debug/print/print_text.h"
+#include "rdbtool/debug/print/source_lines.h"
 
 #include "rdbtool/base/error.h"
-#include "rdbtool/debug/compile_command.h"
+#include "rdbtool/debug/print/compile_command.h"
 
 #include <gtest/gtest.h>
 

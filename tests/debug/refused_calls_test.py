@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What debug code must not do to the process that it runs in is refused by name, wherever its region stands; the replay goes
 on. Every recording has hashes of memory and registers, which the replay checks."""
-import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
 # A call, and the name in the message if it is not the call's own.
@@ -90,199 +87,11 @@ errx(1, "a message")
 error(1, 0, "a message")
 """
 
-PROGRAM = r"""#define _GNU_SOURCE
-#include <rdb/rdb.h>
-#include <aio.h>
-#include <dirent.h>
-#include <err.h>
-#include <error.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/ptrace.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
-#include <threads.h>
-#include <time.h>
-#include <ucontext.h>
-#include <unistd.h>
-int n;
-char *line, *filled = "line";
-size_t size;
-rdb_begin_globals
-static FILE *own_stream(void) { return fopen("/dev/null", "r"); }
-static pthread_t thread;
-static struct sigaction action;
-static sigset_t signals;
-static struct itimerval interval;
-static struct rlimit limit;
-static timer_t timer;
-static struct aiocb asynchronous;
-static ucontext_t context;
-static ucontext_t *on_stack(char *stack) { context.uc_stack.ss_sp = stack; return &context; }
-static void *work(void *p) { return p; }
-static void at_end(void) {}
-static void on_end(int status, void *p) { (void)status, (void)p; }
-rdb_end_globals
-int main(void) {
-  for (int i = 0; i < 2; i++) {
-    n += i;
-REGIONS  }
-  rdb_begin
-    int file = open("/dev/null", O_RDONLY);
-    char *memory = mmap(&n, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    memory[0] = 1;
-    struct timespec before, after;
-    clock_gettime(CLOCK_MONOTONIC, &before);
-    usleep(120000);
-    clock_gettime(CLOCK_MONOTONIC, &after);
-    double slept = (double)(after.tv_sec - before.tv_sec) + 1e-9 * (double)(after.tv_nsec - before.tv_nsec);
-    int thread_id = (int)syscall(SYS_gettid);
-    printf("allowed %d %d %d %d %d\n", close(file), munmap(memory, 4096), slept >= 0.12, thread_id > 0, getrlimit(RLIMIT_AS, &limit));
-  rdb_end
-  printf("n %d\n", n);
-  return n;
-}
-"""
+PROGRAM = harness.program_text(__file__, "refused_calls/program.c")
 
 # In places where a region can stand; WHAT goes wrong in the second turn.
-PLACES = r"""#define _GNU_SOURCE
-#include <rdb/rdb.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-extern int in_library(int i);
-#ifdef __cplusplus
-}
-#endif
-int turn, handled;
-rdb_begin_globals
-static void bad(int i) { if (i == 1) { WHAT; } }
-static void each(int i) { printf("callback %d\n", i); bad(i); }
-rdb_end_globals
-#ifdef LIBRARY
-int in_library(int i) {
-  int k = i * 2;
-  rdb_begin
-    printf("library %d\n", i);
-    bad(i);
-  rdb_end
-  return k;
-}
-#else
-void call_each(int i, void (*f)(int)) { turn += i; f(i); turn -= i; }
-static void handler(int s) {
-  (void)s;
-  int i = handled++;
-  rdb_begin
-    printf("handler %d\n", i);
-    bad(i);
-  rdb_end
-}
-static void *worker(void *) {
-  for (int i = 0; i < 3; i++) {
-    turn++;
-    rdb_begin
-      printf("thread %d\n", i);
-      bad(i);
-    rdb_end
-    turn++;
-  }
-  return 0;
-}
-__attribute__((constructor)) static void early(void) {
-  for (int i = 0; i < 3; i++) {
-    turn++;
-    rdb_begin
-      printf("early %d\n", i);
-      bad(i);
-    rdb_end
-    turn++;
-  }
-}
-static void late(void) {
-  for (int i = 0; i < 3; i++) {
-    turn++;
-    rdb_begin
-      printf("late %d\n", i);
-      bad(i);
-    rdb_end
-    turn++;
-  }
-}
-int main(int argc, char **argv) {
-  (void)argv;
-  atexit(late);
-  signal(SIGUSR1, handler);
-  for (int i = 0; i < 3; i++) {
-    turn += in_library(i);
-    rdb_begin
-      printf("main %d\n", i);
-      call_each(i, each);
-    rdb_end
-    turn++;
-    raise(SIGUSR1);
-    if (argc > 5) call_each(i, 0);
-  }
-  pthread_t thread;
-  pthread_create(&thread, 0, worker, 0);
-  pthread_join(thread, 0);
-  pid_t child = fork();
-  if (child == 0) {
-    for (int i = 0; i < 3; i++) {
-      turn++;
-      rdb_begin
-        printf("child %d\n", i);
-        bad(i);
-      rdb_end
-      turn++;
-    }
-    _exit(turn & 63);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  printf("turn %d child %d\n", turn, WEXITSTATUS(status));
-  return 0;
-}
-#endif
-"""
-ENDS = r"""
-int main(void) {
-  int n = 0;
-  for (int i = 0; i < 3; i++) {
-    n++;
-    rdb_begin
-      int shared = 10 + i;
-      printf("first %d\n", shared);
-      WHAT;
-    rdb_end
-    n += 0;
-    rdb_begin
-      int other = 5;
-      printf("second %d %d\n", n, shared);
-    rdb_end
-    n += 0;
-    rdb_begin
-      printf("third %d %d\n", n, other);
-    rdb_end
-    n++;
-  }
-  return n;
-}
-"""
+PLACES = harness.program_text(__file__, "refused_calls/places.cc")
+ENDS = harness.program_text(__file__, "refused_calls/ends.c")
 WHERE = ("early", "library", "main", "handler", "thread", "late")
 
 
@@ -291,32 +100,22 @@ class RefusedCalls(harness.TestCase):
     def test_by_name(self):
         """One region each, one after the other, also behind those that do not come back."""
         calls = CALLS.strip().splitlines()
-        regions = "".join(f"    n += 0;\n    rdb_begin\n      printf(\"{k}\\n\");\n      (void){call};\n      printf(\"not reached\\n\");\n    rdb_end\n"
+        regions = "".join(f"    n += 0;\n    rdb_begin\n      printf(\"{k}\\n\");\n      (void){call};\n      printf(\"not "
+                          f"reached\\n\");\n    rdb_end\n"
                           for k, call in enumerate(calls))
         self.write("calls.c", PROGRAM.replace("REGIONS", regions))
         self.run_program([harness.program("rdb-clang"), "-g", "-O0", "-w", "-o", "calls", "calls.c"], status=0)
         recorded = self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./calls", status=1)
         replayed = self.rdb("replay", self.path("trace"), status=1)
-        self.assertEqual(replayed.out, "".join(f"{k}\n" for k in range(len(calls))) + "allowed 0 0 1 1 0\n" + recorded.out, f"\n{replayed}")
-        told = re.findall(r"(?m)^rdb: calls\.c:\d+: debug code must not call (\w+).*; this region is not run any more$", replayed.err)
+        self.assertEqual(replayed.out, "".join(f"{k}\n" for k in range(len(calls))) + "allowed 0 0 1 1 0\n" + recorded.out,
+                         f"\n{replayed}")
+        told = re.findall(r"(?m)^rdb: calls\.c:\d+: debug code must not call (\w+).*; this region is not run any more$",
+                          replayed.err)
         self.assertEqual(told, [call.split("(")[0] for call in calls], f"\n{replayed}")
 
     def test_functions_of_the_program_with_such_names(self):
         """Those are the program's."""
-        self.write("own.c", r"""#include <rdb/rdb.h>
-#include <stdio.h>
-int calls;
-int error(int n) { return calls += n; }
-int raise(int n) { return calls += 10 * n; }
-int main(void) {
-  int n = error(1) + raise(2);
-  rdb_begin
-    printf("%d %d\n", error(1), raise(1));
-  rdb_end
-  printf("%d %d\n", n, calls);
-  return 0;
-}
-""")
+        self.write("own.c", harness.program_text(__file__, "refused_calls/own.c"))
         self.run_program([harness.program("rdb-clang"), "-g", "-O0", "-fno-builtin", "-o", "own", "own.c"], status=0)
         recorded = self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./own", status=0)
         replayed = self.rdb("replay", self.path("trace"), status=0)
@@ -330,19 +129,23 @@ int main(void) {
             for what in words:
                 with self.subTest(what, suffix=suffix):
                     self.write("ends" + suffix, "#include <rdb/rdb.h>\n#include <stdio.h>\n#include <stdlib.h>\n" +
-                               ("#include <exception>\n#include <string>\n" if suffix == ".cc" else "") + ENDS.replace("WHAT", what))
-                    self.run_program([harness.program("rdb-clang++" if suffix == ".cc" else "rdb-clang"), "-g", "-O0", "-w", "-o", "ends", "ends" + suffix], status=0)
+                               ("#include <exception>\n#include <string>\n" if suffix == ".cc" else "") + ENDS.replace("WHAT",
+                                                                                                                       what))
+                    self.run_program([harness.program("rdb-clang++" if suffix == ".cc" else "rdb-clang"), "-g", "-O0", "-w",
+                                      "-o", "ends", "ends" + suffix], status=0)
                     self.run_program(["/bin/rm", "-rf", self.path("trace")])
                     self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./ends", status=6)
                     replayed = self.rdb("replay", "--region-timeout", "0.3", self.path("trace"), status=6)
-                    self.assertEqual(replayed.out, "first 10\n" + "".join(f"second {n} 0\nthird {n} 5\n" for n in (1, 3, 5)), f"\n{replayed}")
+                    self.assertEqual(replayed.out, "first 10\n" + "".join(f"second {n} 0\nthird {n} 5\n" for n in (1, 3, 5)),
+                                     f"\n{replayed}")
 
     def in_places(self, compiler, suffix, what, words, *options):
         with self.subTest(what, compiler=compiler):
             self.write("places" + suffix, PLACES)
             build = [harness.program(compiler), "-g", "-O0", "-w", f"-DWHAT={what}"]
             self.run_program([*build, "-DLIBRARY", "-shared", "-fPIC", "-o", "libplaces.so", "places" + suffix], status=0)
-            self.run_program([*build, "-o", "places", "places" + suffix, "libplaces.so", "-Wl,-rpath,$ORIGIN", "-pthread"], status=0)
+            self.run_program([*build, "-o", "places", "places" + suffix, "libplaces.so", "-Wl,-rpath,$ORIGIN", "-pthread"],
+                             status=0)
             self.run_program(["/bin/rm", "-rf", self.path("trace")])
             recorded = self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./places", status=0)
             replayed = self.rdb("replay", "--region-timeout", "0.3", *options, self.path("trace"), status=0)
@@ -350,7 +153,8 @@ int main(void) {
             for where in WHERE:
                 self.assertEqual([line for line in shown if line.startswith(where)],
                                  [f"{where} {i}" for i in range(2)], f"\n{where}\n{replayed}")
-            self.assertEqual([line for line in shown if line.startswith("callback")], ["callback 0", "callback 1"], f"\n{replayed}")
+            self.assertEqual([line for line in shown if line.startswith("callback")], ["callback 0", "callback 1"],
+                             f"\n{replayed}")
             self.assertIn(recorded.out.splitlines()[-1], shown)
             told = [line for line in replayed.err.splitlines() if line.endswith("not run any more")]
             self.assertEqual(len(told), len(WHERE), f"\n{replayed}")
@@ -359,7 +163,8 @@ int main(void) {
             # The child is another process of the recording.
             pid = self.rdb("ps", self.path("trace"), status=0).out.splitlines()[2].split()[0]
             child = self.rdb("replay", "--region-timeout", "0.3", "-p", pid, *options, self.path("trace"))
-            self.assertEqual([line[line.index("child"):] for line in child.out.splitlines() if "child" in line and "turn" not in line], ["child 0", "child 1"], f"\n{child}")
+            self.assertEqual([line[line.index("child"):] for line in child.out.splitlines() if "child" in line
+                              and "turn" not in line], ["child 0", "child 1"], f"\n{child}")
             self.assertIn(words, child.err)
 
     def test_wherever_the_region_stands(self):

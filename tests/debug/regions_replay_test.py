@@ -3,13 +3,11 @@
 the program as it was before the regions, with hashes of its memory and registers, and the replay checks them."""
 import os
 import re
-import sys
 import unittest
 
-HERE = os.path.dirname(os.path.realpath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "compiler"), os.path.join(HERE, "..")]
-from toolchain import BUILD, CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest  # noqa: E402
-from identity_test import PROGRAMS, strip_regions  # noqa: E402
+from toolchain import BUILD, CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, SOURCE, CompilerTest
+import region_programs
+from region_programs import PROGRAMS, strip_regions
 
 RDB = os.path.join(BUILD, "bin", "rdb")
 HEADER = os.path.join(SOURCE, "runtime-libs", "include")
@@ -69,7 +67,7 @@ class RegionsInReplay(CompilerTest):
 
 
 def add_tests():
-    for name in sorted(os.listdir(PROGRAMS)):
+    for name in region_programs.names():
         if name in SLOW and os.environ.get("RDB_FULL") != "1":
             continue
 

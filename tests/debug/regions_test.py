@@ -3,227 +3,22 @@
 import os
 import re
 import signal
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
-STACK = r"""
-#include <rdb/rdb.h>
-#include <stdio.h>
-#include <stdlib.h>
-struct item { int value; struct item *next; };
-int total;
-int pushes;
-int count(struct item *s) { int n = 0; pushes += 100; for (; s; s = s->next) n++; return n; }
-static struct item *push(struct item *stack, int value) {
-  struct item *fresh = malloc(sizeof *fresh);
-  fresh->value = value;
-  fresh->next = stack;
-  pushes++;
-  rdb_begin
-    printf("push %d on %d items, pushes %d\n", value, count(stack), pushes);
-  rdb_end
-  return fresh;
-}
-int main(int argc, char **argv) {
-  struct item *stack = 0;
-  for (int i = 1; i < argc; i++) stack = push(stack, atoi(argv[i]));
-  printf("pushed %d\n", pushes);
-  fflush(stdout);
-  while (1) {
-    total += stack->value;
-    rdb_begin
-      printf("total %d\n", total);
-    rdb_end
-    stack = stack->next;
-  }
-}
-"""
+STACK = harness.program_text(__file__, "regions/stack.c")
 
-CALLBACK = r"""
-#include <rdb/rdb.h>
-#include <stdio.h>
-rdb_begin_globals
-static int shown;
-static void show(char c) { shown++; putchar(c); }
-rdb_end_globals
-void each_digit(int number, void (*out)(char)) {
-  if (number >= 10) each_digit(number / 10, out);
-  out('0' + number % 10);
-}
-static int calls;
-int square(int x) { calls++; return x * x; }
-int main(void) {
-  for (int i = 7; i < 10; i++) {
-    int s = square(i * 3);
-    rdb_begin
-      each_digit(s, show);
-      printf(" shown %d\n", shown);
-    rdb_end
-    calls += s > 1000;
-  }
-  printf("calls %d\n", calls);
-  return calls;
-}
-"""
+CALLBACK = harness.program_text(__file__, "regions/callback.c")
 
 # In a new thread, malloc() makes an arena of its own: it maps memory, gives a part of it back and protects another.
-MEMORY = r"""#include <pthread.h>
-#include <rdb/rdb.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-static char *kept;
-long uses_memory(long n) {
-  char *big = malloc(1 << 20), *small = malloc(100);
-  memset(big, 1, 1 << 20);
-  big = realloc(big, 3 << 20);
-  small = realloc(small, 60000);
-  memset(small, 2, 60000);
-  char *clear = calloc(1, 100000);
-  long result = n + big[1000] + small[50000] + clear[99999];
-  kept = realloc(kept, 5 << 20);
-  kept[4 << 20] = 1;
-  free(big);
-  free(small);
-  return result;
-}
-static void *work(void *n) {
-  long value = *(long *)n;
-  rdb_begin
-    printf("memory %ld %ld\n", uses_memory(value), uses_memory(value + 1));
-  rdb_end
-  value++;
-  rdb_begin
-    if (value > 0) *(volatile int *)8 = 1;
-  rdb_end
-  return (void *)uses_memory(value);
-}
-int main(void) {
-  pthread_t thread;
-  long n = 5;
-  void *result;
-  kept = malloc(1 << 20);
-  kept[7] = 3;
-  pthread_create(&thread, 0, work, &n);
-  pthread_join(thread, &result);
-  printf("%ld %d %d\n", (long)result, kept[7], kept[4 << 20]);
-  return 0;
-}
-"""
+MEMORY = harness.program_text(__file__, "regions/memory.c")
 
 # What program functions do besides plain stores: bits and words elsewhere than their operand says, memory that is made
 # read-only, and a heap that grows.
-ODD = r"""#define _GNU_SOURCE
-#include <rdb/rdb.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-static unsigned long words[64];
-static int calls;
-__attribute__((noinline)) long bits(long n) {
-  asm volatile("bts %1, %0; lock btc %k2, %0" : "+m"(words[32]) : "r"(n), "r"(-n) : "memory", "cc");
-  asm volatile("lea 128(%0), %%rax; xchg %%rax, %%rsp; pushq $77; popq 24(%%rsp); xchg %%rax, %%rsp" : : "r"(words) : "rax", "memory");
-  calls++;
-  return (long)words[19] + (words[30] != 0) + (words[33] != 0);
-}
-long sealed(int n) {
-  char *p = mmap(0, 5000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  memset(p, n, 5000);
-  if (mprotect(p, 8192, PROT_READ)) return -1;
-  char *q = mmap(0, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mprotect(q, 4096, PROT_READ | PROT_WRITE)) return -2;
-  memset(q, n, 4096);
-  if (madvise(q, 4096, MADV_DONTNEED)) return -3;
-  sigset_t mask;
-  if (sigprocmask(SIG_UNBLOCK, 0, &mask) || !sigismember(&mask, SIGUSR2) || sigismember(&mask, SIGUSR1)) return -4;
-  calls++;
-  return p[4000] + q[100];
-}
-long grows(int n) {
-  long sum = 0;
-  for (int i = 0; i < n; i++) {
-    char *p = malloc(100000);
-    memset(p, i, 100000);
-    sum += p[99999];
-  }
-  calls++;
-  return sum + (sbrk(4096) == (void *)-1);
-}
-int main(void) {
-  long n = 70;
-  sigset_t mask;
-  sigemptyset(&mask);
-  sigaddset(&mask, SIGUSR2);
-  sigprocmask(SIG_BLOCK, &mask, 0);
-  rdb_begin
-    printf("%ld %ld %ld\n", bits(70), sealed(7), grows(50));
-    printf("%d %ld\n", calls, bits(70));
-  rdb_end
-  n++;
-  rdb_begin
-    printf("%ld\n", sealed(8));
-    *(volatile int *)8 = 1;
-  rdb_end
-  for (int i = 0; i < 64; i++)
-    if (words[i]) return 1;
-  printf("%d, %ld %ld %ld\n", calls, bits(n), sealed(7), grows(50));
-  return 0;
-}
-"""
+ODD = harness.program_text(__file__, "regions/odd.c")
 
 # The program prints nothing before the first region, then lets text wait in its buffer.
-PRINTING = r"""#include <rdb/rdb.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
-void say(const char *what) { printf("program: %s\n", what); }
-void say_at_once(const char *what) {
-  printf("program: %s", what);
-  fflush(stdout);
-  printf(" at once\n");
-}
-void directly(const char *what) {
-  char text[40];
-  struct iovec both[2] = {{text, (size_t)snprintf(text, sizeof text, "program: %s", what)}, {(void *)" directly\n", 10}};
-  if (writev(1, both, 2) != (ssize_t)(both[0].iov_len + 10) || write(1, what, strlen(what)) != (ssize_t)strlen(what)) _exit(9);
-  fputs("to its error stream\n", stderr);
-}
-void around(void (*f)(void)) {
-  printf("program: before\n");
-  f();
-  printf("program: after\n");
-}
-rdb_begin_globals
-static void inside(void) { printf("inside\n"); }
-rdb_end_globals
-int main(void) {
-  int n = 1;
-  rdb_begin
-    printf("begin\n");
-    say("one");
-    printf("between\n");
-    say_at_once("two");
-    around(inside);
-    printf("end\n");
-  rdb_end
-  printf("first %d\n", n);
-  rdb_begin
-    printf("begin\n");
-    say("three");
-    say_at_once("four");
-    say("five");
-    directly("six\n");
-  rdb_end
-  printf("second %d\n", n);
-  return 0;
-}
-"""
+PRINTING = harness.program_text(__file__, "regions/printing.c")
 
 
 class Regions(harness.TestCase):
@@ -271,12 +66,18 @@ class Regions(harness.TestCase):
         """One line says so, before anything runs."""
         self.build("stack", STACK, "-O0")
         self.record("./stack", "3", "4", status=-signal.SIGSEGV)
-        for options, words in ((["--only", "stack.c", "--only", "stak.c"], "--only stak.c: there is no such region"), (["--only", "stack.c:1"], "no such region"),
-                               (["--only", ""], "--only: it cannot be empty"), (["--max-hits", "-1"], "--max-hits: -1: it cannot be negative"),
-                               (["--max-hits", "few"], "--max-hits few: not a number"), (["--from", "10", "--until", "5"], "no region runs between them"),
-                               (["--region-timeout", "-1"], "it cannot be negative"), (["--debug-output", ""], "it cannot be empty"),
-                               (["--debug-output", "/no/such/folder/file"], "/no/such/folder/file: No such file"), (["--protect=maybe"], "expected report, undo or fatal"),
-                               (["-m", "stack.rdb", "-m", "./stack.rdb"], "the same bundle as -m stack.rdb"), (["-m", "stack"], "stack/descriptors: cannot be read")):
+        for options, words in ((["--only", "stack.c", "--only", "stak.c"], "--only stak.c: there is no such region"),
+                               (["--only", "stack.c:1"], "no such region"),
+                               (["--only", ""], "--only: it cannot be empty"),
+                               (["--max-hits", "-1"], "--max-hits: -1: it cannot be negative"),
+                               (["--max-hits", "few"], "--max-hits few: not a number"),
+                               (["--from", "10", "--until", "5"], "no region runs between them"),
+                               (["--region-timeout", "-1"], "it cannot be negative"),
+                               (["--debug-output", ""], "it cannot be empty"),
+                               (["--debug-output", "/no/such/folder/file"], "/no/such/folder/file: No such file"),
+                               (["--protect=maybe"], "expected report, undo or fatal"),
+                               (["-m", "stack.rdb", "-m", "./stack.rdb"], "the same bundle as -m stack.rdb"),
+                               (["-m", "stack"], "stack/descriptors: cannot be read")):
             with self.subTest(options):
                 replayed = self.replay(*options)
                 self.assertEqual((replayed.status, replayed.out), (2, ""), f"\n{replayed}")

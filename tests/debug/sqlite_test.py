@@ -2,33 +2,12 @@
 """Regions in the loop of SQLite's virtual machine, in a recording of real work: what they see is what SQLite itself says of
 its programs (EXPLAIN), and the replay with them has the state of the recording at every step. The source of SQLite, one
 file of 250,000 lines, is not part of rdb: tests/compiler/sqlite_source.py has it fetched."""
-import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
-sys.path.insert(1, os.path.join(os.path.dirname(__file__), "..", "compiler"))
 import harness
 import sqlite_source
 
-PROGRAM = r"""#include "sqlite3.c"
-#include <stdio.h>
-static int show(void *unused, int columns, char **values, char **names) {
-  for (int i = 0; i < columns; i++) printf("%s%c", values[i] ? values[i] : "NULL", i + 1 < columns ? '|' : '\n');
-  return 0;
-}
-int main(void) {
-  sqlite3 *db;
-  if (sqlite3_open(":memory:", &db)) return 1;
-  sqlite3_exec(db, "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT)", 0, 0, 0);
-  sqlite3_exec(db, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40) "
-                   "INSERT INTO t SELECT i, 'row ' || i FROM n", 0, 0, 0);
-  sqlite3_exec(db, "EXPLAIN SELECT count(*), sum(a) FROM t WHERE b LIKE '%3%'", show, 0, 0);
-  puts("--");
-  sqlite3_exec(db, "SELECT count(*), sum(a) FROM t WHERE b LIKE '%3%'", show, 0, 0);
-  return sqlite3_close(db);
-}
-"""
+PROGRAM = harness.program_text(__file__, "sqlite.c")
 
 # The head of the loop in sqlite3VdbeExec, where pOp is the instruction that comes, and the cases of some instructions.
 PLACE = "    assert( pOp>=aOp && pOp<&aOp[p->nOp]);\n"
@@ -64,15 +43,15 @@ class Sqlite(harness.TestCase):
     def build(self, program, amalgamation, level):
         self.write("program.c", program)
         self.write("sqlite3.c", amalgamation)
-        self.run_program([harness.program("rdb-clang"), "-g", level, "-w", "-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION",
-                          "-o", "program", "program.c"], status=0)
+        self.run_program([harness.program("rdb-clang"), "-g", level, "-w", "-DSQLITE_THREADSAFE=0",
+                          "-DSQLITE_OMIT_LOAD_EXTENSION", "-o", "program", "program.c"], status=0)
 
     def with_regions(self, source):
         """SQLite and the program around it, with regions."""
         source = source.replace(FUNCTION, GLOBALS + FUNCTION).replace(PLACE, PLACE + STEP)
         for name in CASES:
-            source, count = re.subn(r"^(case OP_%s: \{.*\n)" % name, r'\1  rdb_begin\n    see("%s", pOp - aOp);\n  rdb_end\n' % name,
-                                    source, flags=re.M)
+            source, count = re.subn(r"^(case OP_%s: \{.*\n)" % name,
+                                    r'\1  rdb_begin\n    see("%s", pOp - aOp);\n  rdb_end\n' % name, source, flags=re.M)
             self.assertEqual(count, 1, name)
         select = PROGRAM.index('  sqlite3_exec(db, "SELECT')
         end = PROGRAM.index("  return sqlite3_close")

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every way out of debug code, from every place that it can be taken at: it is told with the region and a backtrace of the
 debug code, and the replay goes on. Every recording has hashes of memory and registers, which the replay checks."""
-import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
 # The way, and what is told of it.
@@ -21,64 +18,22 @@ WAYS = {
     "endless loop": ("for (volatile int k = 0;; k++) {}", r"debug code did not end within 0\.3 s \(--region-timeout\)"),
     "stack overflow": ("deep(n)", "debug code overflowed its stack"),
     "longjmp": ("std::longjmp(outside, 1)", r"debug code must not call longjmp \(out of the region\)"),
-    "exception": ("throw std::runtime_error(\"out of here\")", "an exception left (debug code|a callback of debug code): out of here"),
-    "exception of a library": ("std::string().at(n)", "an exception left (debug code|a callback of debug code): basic_string::at"),
+    "exception": ("throw std::runtime_error(\"out of here\")",
+                  "an exception left (debug code|a callback of debug code): out of here"),
+    "exception of a library": ("std::string().at(n)",
+                               "an exception left (debug code|a callback of debug code): basic_string::at"),
     "exception that is no object": ("throw n", "an exception left (debug code|a callback of debug code)"),
-    "exception that is passed on": ("try { throw std::logic_error(\"first\"); } catch (...) { caught(); throw; }", "an exception left .*debug code: first"),
-    "exception that is kept": ("std::exception_ptr e; try { caught(); throw 5; } catch (...) { e = std::current_exception(); } caught(); std::rethrow_exception(e)",
+    "exception that is passed on": ("try { throw std::logic_error(\"first\"); } catch (...) { caught(); throw; }",
+                                    "an exception left .*debug code: first"),
+    "exception that is kept": ("std::exception_ptr e; try { caught(); throw 5; } catch (...) { e = std::current_exception(); "
+                               "} caught(); std::rethrow_exception(e)",
                                "an exception left (debug code|a callback of debug code)"),
-    "exception past a destructor that catches": ("Catcher c; throw std::logic_error(\"first\")", "an exception left .*debug code: first"),
+    "exception past a destructor that catches": ("Catcher c; throw std::logic_error(\"first\")",
+                                                 "an exception left .*debug code: first"),
     "exception out of noexcept": ("[]() noexcept { throw 5; }()", r"debug code was ended by its libc \(abort\)"),
 }
 
-PROGRAM = r"""#include <rdb/rdb.h>
-#include <cassert>
-#include <csetjmp>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <exception>
-#include <pthread.h>
-#include <search.h>
-#include <stdexcept>
-#include <string>
-int total, place, way;
-std::jmp_buf outside;
-__attribute__((noinline)) void step(int i) { total += i; }
-__attribute__((noinline)) void each(int n, void (*f)(int)) { total += n; f(n); total -= n; }
-rdb_begin_globals
-static int order(const void *a, const void *b) { return *(const char *)a - *(const char *)b; }
-static void caught() { try { throw 7; } catch (int) {} }
-struct Catcher { ~Catcher() { caught(); } };
-static int deep(volatile int n) { volatile char room[512]; room[n % 512] = 1; return deep(n + 1) + room[3]; }
-static void leaves(int n) {
-  if (n != 2) return;
-  WAY;
-}
-static void on_step(const rdb_event *e) { leaves((int)e->arguments[0]); }
-rdb_end_globals
-int main(int, char **words) {
-  place = std::atoi(words[1]), way = std::atoi(words[2]);
-  if (setjmp(outside)) return 9;
-  rdb_begin
-    if (place == 3) rdb_on_call("_Z4stepi", on_step, nullptr);
-  rdb_end
-  for (int i = 1; i < 4; i++) {
-    step(i);
-    rdb_begin
-      std::printf("region %d\n", i);
-      int n = i;
-      if (place == 0 && n == 2) WAY;
-      if (place == 1) leaves(i);
-      if (place == 2) each(i, leaves);
-      std::printf("end %d\n", i);
-    rdb_end
-    std::printf("program %d\n", i);
-    std::fflush(stdout);
-  }
-  return total;
-}
-"""
+PROGRAM = harness.program_text(__file__, "ways_out.cc")
 
 
 def line_of(text):
@@ -94,7 +49,8 @@ class WaysOut(harness.TestCase):
         for number, (way, (_, words)) in enumerate(WAYS.items()):
             with self.subTest(way):
                 self.run_program(["/bin/rm", "-rf", self.path("trace")])
-                self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./ways", str(place), str(number), status=6)
+                self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./ways", str(place), str(number),
+                         status=6)
                 replayed = self.rdb("replay", "--region-timeout", "0.3", self.path("trace"), status=6)
                 expected = []
                 for i in range(1, 4):
@@ -119,7 +75,8 @@ class WaysOut(harness.TestCase):
                 if place == 3:
                     outer.append(rf"on_step\(rdb_event const\*\) at ways\.cc:{line_of('static void on_step')}")
                 else:
-                    outer.append(rf"__rdb_fn_\w+ at ways\.cc:{line_of(('if (place == 0', 'leaves(i);', 'each(i, leaves)')[place])}")
+                    outer.append(rf"__rdb_fn_\w+ at "
+                                 rf"ways\.cc:{line_of(('if (place == 0', 'leaves(i);', 'each(i, leaves)')[place])}")
                 self.assertRegex(frames, "".join(rf"  #\d+ +\S+ {frame}\n" for frame in outer) + "$")
 
     def test_region(self):

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """scripts/demo and scripts/walkthrough: they tell a guide to its end, and notice when a guide is not true."""
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
 SCRIPTS = os.path.join(harness.SOURCE, "scripts")
@@ -44,7 +42,8 @@ class Walkthrough(harness.TestCase):
         return self.run_program([os.path.join(SCRIPTS, "walkthrough"), "--check", self.guide(text)], status=status)
 
     def test_a_true_guide_passes(self):
-        self.check("# x\n<!-- in nothing -->\n```c hello.c\nint main;\n```\n```console\n$ cat hello.c\nint main;\n$ echo at 0x1234; seq 9\nat 0xabcd\n"
+        self.check("# x\n<!-- in nothing -->\n```c hello.c\nint main;\n```\n```console\n$ cat hello.c\nint main;\n$ echo at "
+                   "0x1234; seq 9\nat 0xabcd\n"
                    "1\n...\n9\n$ sh -c 'kill -SEGV $$'\n(ended by SIGSEGV)\n$ exit 3\n(exit status 3)\n```\n", status=0)
 
     def test_a_false_line_is_found(self):

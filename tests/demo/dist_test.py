@@ -3,27 +3,17 @@
 import glob
 import os
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
-GUEST = r"""
-#include <stdio.h>
-#include <unistd.h>
-int main(int count, char** words) {
-  printf("run %d\n", count);
-  fflush(stdout);
-  if (count == 1) execv(words[0], (char*[]){words[0], "again", NULL});
-  *(volatile int*)0 = 1;
-}
-"""
+GUEST = harness.program_text(__file__, "dist.c")
 
 
 class Dist(harness.TestCase):
     @classmethod
     def setUpClass(cls):
-        subprocess.run([os.path.join(harness.SOURCE, "scripts", "dist"), "--no-build", harness.BUILD], check=True, stdout=subprocess.DEVNULL, timeout=250)
+        subprocess.run([os.path.join(harness.SOURCE, "scripts", "dist"), "--no-build", harness.BUILD], check=True,
+                       stdout=subprocess.DEVNULL, timeout=250)
         cls.archive, = glob.glob(os.path.join(harness.BUILD, "dist", "*.tar.xz"))
         cls.package, = glob.glob(os.path.join(harness.BUILD, "dist", "*.deb"))
 
@@ -31,7 +21,8 @@ class Dist(harness.TestCase):
         """Runs a command where there is only the unpacked archive, /proc and the guest."""
         script = 'mount -t proc proc "$0/proc" && chroot "$0" "$@"; exit $?'
         user = [] if os.getuid() == 0 else ["--map-root-user"]
-        return self.run_program(["/usr/bin/unshare", "--mount", "--pid", "--fork", "--kill-child", *user, "/bin/sh", "-c", script, self.path("root"), *words],
+        return self.run_program(["/usr/bin/unshare", "--mount", "--pid", "--fork", "--kill-child", *user, "/bin/sh", "-c",
+                                 script, self.path("root"), *words],
                                 env={"RDB_TRACE_DIR": "/traces"})
 
     def setUp(self):

@@ -3,7 +3,6 @@
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
 GUIDE = sys.argv.pop(1)
@@ -11,7 +10,8 @@ GUIDE = sys.argv.pop(1)
 
 class Guide(harness.TestCase):
     def test_every_output_is_true(self):
-        result = self.run_program([os.path.join(harness.SOURCE, "scripts", "walkthrough"), "--check", os.path.join(harness.SOURCE, GUIDE)],
+        result = self.run_program([os.path.join(harness.SOURCE, "scripts", "walkthrough"), "--check",
+                                   os.path.join(harness.SOURCE, GUIDE)],
                                   timeout=280, env={"TMPDIR": self.tmp})
         self.assertEqual(result.status, 0, result.out + result.err)
         self.assertRegex(result.out, r"^[1-9]\d* commands, 0 differ\n$")

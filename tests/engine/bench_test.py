@@ -3,10 +3,8 @@
 No time is checked."""
 import csv
 import os
-import sys
 import xml.etree.ElementTree as ElementTree
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
 FAKE = """#!/bin/sh

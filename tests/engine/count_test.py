@@ -3,12 +3,10 @@
 import os
 import random
 import re
-import sys
 
-sys.path.insert(0, os.path.dirname(__file__))
 import guests
 import harness
-import random_program
+import random_assembly
 
 COUNT_NATIVE = os.path.join(harness.BUILD, "tests", "count_native")
 
@@ -36,7 +34,7 @@ class Count(guests.GuestTest):
                 self.assertEqual(self.rdb_count(guests.ENGINES[engine], argv), native)
 
     def test_small_program(self):
-        self.check([harness.target("eng_count")])
+        self.check([harness.target("engine/count")])
 
     def test_death_in_the_middle_of_a_block(self):
         for name, end in ("segv", "mov %eax, 0"), ("ill", "ud2"), ("fpe", "xor %ecx, %ecx; div %ecx"), ("hlt", "hlt"):
@@ -47,8 +45,8 @@ class Count(guests.GuestTest):
     def test_stops_after_exactly_n(self):
         """At every N the engine stands where single-stepping stands; a signal is delivered at the next instruction."""
         for seed in None, 11, 12, 13:
-            argv = [harness.target("eng_count")] if seed is None else [
-                self.build(f"stop{seed}", random_program.random_program(seed, fuel=40))]
+            argv = [harness.target("engine/count")] if seed is None else [
+                self.build(f"stop{seed}", random_assembly.program(seed, fuel=40))]
             generator = random.Random(seed or 1)
             total = self.native_count(argv)
             stops = sorted({0, 1, total - 1, *(generator.randrange(total) for _ in range(20))})
@@ -64,10 +62,11 @@ class Count(guests.GuestTest):
     def test_random_programs(self):
         for seed in range(4):
             with self.subTest(seed=seed):
-                self.check([self.build(f"random{seed}", random_program.random_program(seed, fuel=120))])
+                self.check([self.build(f"random{seed}", random_assembly.program(seed, fuel=120))])
 
     def test_the_same_in_every_run_and_engine(self):
-        for name in "eng_calls", "eng_exceptions", "eng_longjmp", "eng_faults", "eng_strings", "eng_calls_static":
+        for name in ("engine/calls", "engine/exceptions", "engine/longjmp", "engine/faults", "engine/strings",
+                     "engine/calls_static"):
             with self.subTest(program=name):
                 argv = [harness.target(name)]
                 counts = {self.rdb_count(options, argv) for options in ([], [], ["--engine=step"])}
@@ -76,7 +75,8 @@ class Count(guests.GuestTest):
     def test_system_programs_count_the_same_in_every_run(self):
         text = self.write("text", "".join(f"line {i * 7919 % 1000}\n" for i in range(2000)))
         for argv in (["/usr/bin/true"], ["/usr/bin/sort", "--parallel=1", text], ["/usr/bin/md5sum", text],
-                     ["/usr/bin/wc", text], ["/usr/bin/grep", "-c", "9", text], ["/usr/bin/perl", "-ne", "$n += length; END { print $n }", text]):
+                     ["/usr/bin/wc", text], ["/usr/bin/grep", "-c", "9", text],
+                     ["/usr/bin/perl", "-ne", "$n += length; END { print $n }", text]):
             with self.subTest(argv=argv):
                 counts = {self.rdb_count(options, argv) for options in ([], [], ["--engine=step"])}
                 self.assertEqual(len(counts), 1, counts)

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How a guest ends: exit statuses, and deaths by a signal, are the native ones; a shell sees no difference."""
 import os
-import sys
 
-sys.path.insert(0, os.path.dirname(__file__))
 import guests
 import harness
 
@@ -18,7 +16,7 @@ WAYS = {
 class Deaths(guests.GuestTest):
     def test_the_shell_sees_the_signal(self):
         result = self.run_program(["/bin/sh", "-c", '"$@"; echo $?', "sh", harness.rdb(), "run", "--",
-                                   harness.target("eng_crash"), "segv"])
+                                   harness.target("engine/crash"), "segv"])
         self.assertEqual(result.out, "before segv\n139\n")
 
     def test_a_program_that_is_not_there_is_the_users_mistake(self):
@@ -40,7 +38,7 @@ def add_tests():
     for way, status in WAYS.items():
         for engine in "fast", "step":
             def test(self, way=way, status=status, engine=engine):
-                result = self.compare([harness.target("eng_crash"), way], engine)
+                result = self.compare([harness.target("engine/crash"), way], engine)
                 self.assertEqual(result.status, status)
             setattr(Deaths, f"test_{way.replace('-', '_')}_{engine}", test)
 

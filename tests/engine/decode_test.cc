@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The table-driven decoder must agree with Zydis wherever it claims to know an instruction.
-#include "rdbtool/engine/decode.h"
-#include "rdbtool/engine/fast_decode.h"
-#include "rdbtool/engine/string_instruction.h"
+#include "rdbtool/engine/instructions/decode.h"
+#include "rdbtool/engine/instructions/fast_decode.h"
+#include "rdbtool/engine/instructions/string_instruction.h"
 
 #include <cstring>
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every sequence that the translator can emit, by its disassembly; and what becomes of rip-relative operands.
-#include "rdbtool/engine/emit.h"
-#include "rdbtool/engine/scratch.h"
+#include "rdbtool/engine/translate/emit.h"
+#include "rdbtool/engine/translate/scratch.h"
 #include "tests/engine/disassembly.h"
 
 #include <functional>

@@ -129,15 +129,15 @@ TEST_P(CodeTest, memory_stays_bounded_when_code_comes_and_goes) {
   EXPECT_LT(engine->statistics().peak_cache_bytes, 8u << 20);
 }
 
-// How a quick hook may go about it; each time it leaves nothing of the host's vector registers as it was.
+// How a fast hook may go about it; each time it leaves nothing of the host's vector registers as it was.
 enum class Way : uint8_t { stays, leaves, traps, declines };
 
-struct QuickHookCase {
+struct FastHookCase {
   Translator* engine;
   Way way;
   uint64_t calls = 0;
 };
-QuickHookCase* g_case = nullptr;
+FastHookCase* g_case = nullptr;
 
 void spoil_vectors() {
   asm volatile("pcmpeqd %%xmm0, %%xmm0; movaps %%xmm0, %%xmm3; movaps %%xmm0, %%xmm4; movaps %%xmm0, %%xmm15"
@@ -147,26 +147,26 @@ void spoil_vectors() {
   if (cpu().avx) asm volatile("vzeroall");
 }
 
-bool quick_hook(void*, void* argument, uint64_t) {
-  auto& hook = *static_cast<QuickHookCase*>(argument);
-  EXPECT_TRUE(hook.engine->in_quick_hook());
+bool fast_hook(void*, void* argument, uint64_t) {
+  auto& hook = *static_cast<FastHookCase*>(argument);
+  EXPECT_TRUE(hook.engine->in_fast_hook());
   if (hook.way == Way::declines) return false;
   ++hook.calls;
   if (hook.way == Way::stays) return true;
-  if (hook.way == Way::leaves) hook.engine->leave_quick_hook();
+  if (hook.way == Way::leaves) hook.engine->leave_fast_hook();
   if (hook.way == Way::traps) asm volatile("ud2");
-  EXPECT_FALSE(hook.engine->in_quick_hook());
+  EXPECT_FALSE(hook.engine->in_fast_hook());
   spoil_vectors();
   return true;
 }
 
 void on_trap(int, siginfo_t*, void* context) {
   spoil_vectors();
-  g_case->engine->leave_quick_hook(context);
+  g_case->engine->leave_fast_hook(context);
   static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP] += 2; // ud2
 }
 
-TEST_P(CodeTest, quick_hooks_change_nothing) {
+TEST_P(CodeTest, fast_hooks_change_nothing) {
   constexpr uint64_t kRounds = 600;
   auto fill = [&](Engine& engine) {
     reset(engine, rdb_test_code, kRounds);
@@ -197,14 +197,14 @@ TEST_P(CodeTest, quick_hooks_change_nothing) {
   for (Tier tier : {Tier::step, Tier::blocks, Tier::traces})
     for (Way way : {Way::stays, Way::leaves, Way::traps, Way::declines}) {
       auto engine = make(tier);
-      QuickHookCase hook{engine.get(), way};
+      FastHookCase hook{engine.get(), way};
       g_case = &hook;
       auto slowly = [](void*, void* argument, uint64_t) {
-        ++static_cast<QuickHookCase*>(argument)->calls;
+        ++static_cast<FastHookCase*>(argument)->calls;
         spoil_vectors();
       };
       engine->add_hook(GuestAddr(code(rdb_test_function)),
-                       {.function = slowly, .argument = &hook, .quick = quick_hook});
+                       {.function = slowly, .argument = &hook, .fast = fast_hook});
       fill(*engine);
       expect_equal(expected, run(*engine, UINT64_MAX),
                    fmt::format("tier {}, way {}", static_cast<int>(tier), static_cast<int>(way)));

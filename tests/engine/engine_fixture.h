@@ -46,7 +46,7 @@ public:
     ssize_t n = process_vm_writev(getpid(), &local, 1, &remote, 1, 0);
     return n < 0 ? 0 : static_cast<size_t>(n);
   }
-  size_t executable_bytes(GuestAddr, size_t wanted) override { return wanted; }
+  size_t read_code(GuestAddr from, void* to, size_t size) override { return read(from, to, size); }
   CodeWatch watch_code_page(GuestAddr) override { return watch; }
 
   CodeWatch watch = CodeWatch::noticed;

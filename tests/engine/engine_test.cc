@@ -2,7 +2,7 @@
 // The host interface: exact stops, stops at addresses and accesses, faults; in every tier, with stepping as
 // the oracle.
 #include "rdbtool/engine/cpu.h"
-#include "rdbtool/engine/operand.h"
+#include "rdbtool/engine/instructions/operand.h"
 #include "rdbtool/engine/store_log.h"
 #include "tests/engine/engine_fixture.h"
 
@@ -361,7 +361,7 @@ TEST_P(EngineTest, a_limit_before_an_access_does_not_hide_it) {
   EXPECT_EQ(engine->executed(), at);
 }
 
-bool quick_answer(void* context, Registers& registers, uint64_t executed) {
+bool fast_answer(void* context, Registers& registers, uint64_t executed) {
   auto& seen = *static_cast<std::vector<uint64_t>*>(context);
   if (seen.size() == 3) return false;
   seen.push_back(executed);
@@ -369,11 +369,11 @@ bool quick_answer(void* context, Registers& registers, uint64_t executed) {
   return true;
 }
 
-TEST_P(EngineTest, offers_system_calls_to_the_quick_function_first) {
+TEST_P(EngineTest, offers_system_calls_to_the_fast_function_first) {
   auto engine = make(Tier::traces);
   std::vector<uint64_t> seen;
   seen.reserve(4);
-  engine->set_quick_call({&quick_answer, &seen});
+  engine->set_fast_syscall({&fast_answer, &seen});
   // The code falls through its system call into a function that returns: to the code again.
   reset(*engine, rdb_test_code, 5);
   Registers& regs = engine->registers();
@@ -386,7 +386,7 @@ TEST_P(EngineTest, offers_system_calls_to_the_quick_function_first) {
   ASSERT_EQ(seen.size(), 3u);
   EXPECT_LT(seen[0], seen[1]);
   EXPECT_LT(seen[2], engine->executed());
-  EXPECT_EQ(engine->statistics().quick_calls, 3u);
+  EXPECT_EQ(engine->statistics().fast_syscalls, 3u);
   EXPECT_EQ(regs.gpr[RCX], regs.rip);
 }
 

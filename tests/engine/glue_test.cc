@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The code between host and guest, by its disassembly, for every kind of CPU: also for those with AVX-512,
 // whose code is only looked at where the tests run on none.
-#include "rdbtool/engine/glue.h"
+#include "rdbtool/engine/translate/glue.h"
 #include "tests/engine/disassembly.h"
 
 #include <array>
@@ -58,11 +58,11 @@ protected:
     name(&state_->indirect_target, "TARGET");
     name(&state_->spill_rcx, "RCX");
     name(&state_->spill_rax, "RAX");
-    name(&state_->quick_context, "CONTEXT");
-    name(&state_->quick_entry, "ENTRY");
-    name(&state_->in_quick_call, "IN_QUICK");
+    name(&state_->fast_context, "CONTEXT");
+    name(&state_->fast_entry, "ENTRY");
+    name(&state_->in_fast_call, "IN_FAST");
     name(&state_->hook_entry, "HOOK");
-    name(&state_->quick_hook_entry, "QUICK_HOOK");
+    name(&state_->fast_hook_entry, "FAST_HOOK");
     name(&regs.rflags, "FLAGS");
     name(&regs.fs_base, "FS");
     for (size_t i = 0; i < 16; ++i)
@@ -97,9 +97,9 @@ protected:
   static std::string call(const char* function) {
     return fmt::format("sub rsp, 0x08; mov rdi, [CONTEXT]; call [{}]; add rsp, 0x08", function);
   }
-  static std::string call_quickly(const char* function) {
-    return "mov dword ptr [IN_QUICK], 0x01; " + call(function) +
-           "; mov dword ptr [IN_QUICK], 0x00; mov [RESUME], rax; test rax, rax";
+  static std::string call_fast(const char* function) {
+    return "mov dword ptr [IN_FAST], 0x01; " + call(function) +
+           "; mov dword ptr [IN_FAST], 0x00; mov [RESUME], rax; test rax, rax";
   }
   static std::string to_host_fs() { return "rdfsbase rax; mov [FS], rax; mov rax, [HOST_FS]; wrfsbase rax"; }
   static std::string for_all(int count, const char* pattern) {
@@ -118,24 +118,24 @@ protected:
               "push rbp; push rbx; push r12; push r13; push r14; push r15; mov [HOST_RSP], rsp; "
               "rdfsbase rax; mov [HOST_FS], rax; " +
                   load_vectors + "ldmxcsr [GUEST_MXCSR]; mov rax, [FS]; wrfsbase rax; " + load_general());
-    EXPECT_EQ(text(glue.leave, glue.quick_leave),
+    EXPECT_EQ(text(glue.leave, glue.fast_leave),
               save_general() + "; " + save_rest +
                   "cld; pop r15; pop r14; pop r13; pop r12; pop rbx; pop rbp; ret");
-    EXPECT_EQ(text(glue.quick_leave, glue.hook),
-              save_general() + "; cld; " + call_quickly("ENTRY") + "; jz @; jmp @");
-    EXPECT_EQ(text(glue.hook, glue.quick_hook), save_general() + "; cld; " + save_rest + call("HOOK") +
-                                                    "; mov [HOST_RSP], rsp; mov [RESUME], rax; "
-                                                    "test rax, rax; jz @; jmp @");
+    EXPECT_EQ(text(glue.fast_leave, glue.hook),
+              save_general() + "; cld; " + call_fast("ENTRY") + "; jz @; jmp @");
+    EXPECT_EQ(text(glue.hook, glue.fast_hook), save_general() + "; cld; " + save_rest + call("HOOK") +
+                                                   "; mov [HOST_RSP], rsp; mov [RESUME], rax; "
+                                                   "test rax, rax; jz @; jmp @");
     const auto* to_host = reinterpret_cast<const uint8_t*>(glue.to_host);
-    EXPECT_EQ(text(glue.quick_hook, to_host),
-              save_general() + "; cld; rdfsbase rax; mov [FS], rax; mov dword ptr [IN_QUICK], 0x02; " +
-                  call("QUICK_HOOK") +
-                  "; mov [HOST_RSP], rsp; mov [RESUME], rax; cmp dword ptr [IN_QUICK], 0x00; jz @; "
-                  "mov dword ptr [IN_QUICK], 0x00; test rax, rax; jz @; jmp @; test rax, rax; jz @; jmp @");
+    EXPECT_EQ(text(glue.fast_hook, to_host),
+              save_general() + "; cld; rdfsbase rax; mov [FS], rax; mov dword ptr [IN_FAST], 0x02; " +
+                  call("FAST_HOOK") +
+                  "; mov [HOST_RSP], rsp; mov [RESUME], rax; cmp dword ptr [IN_FAST], 0x00; jz @; "
+                  "mov dword ptr [IN_FAST], 0x00; test rax, rax; jz @; jmp @; test rax, rax; jz @; jmp @");
     EXPECT_EQ(text(to_host, glue.indirect_miss),
               "stmxcsr [GUEST_MXCSR]; " + save_vectors +
                   "ldmxcsr [HOST_MXCSR]; mov rax, [HOST_FS]; wrfsbase rax; "
-                  "mov dword ptr [IN_QUICK], 0x00; ret");
+                  "mov dword ptr [IN_FAST], 0x00; ret");
     EXPECT_EQ(text(glue.indirect_miss, end_), "mov [TARGET], rcx; mov rcx, [RCX]; mov rax, [RAX]; "
                                               "mov dword ptr [EXIT], 0x4D; jmp @");
   }
@@ -187,13 +187,13 @@ TEST_F(GlueTest, branches) {
     const char* leads_to;
   };
   const Case cases[] = {
-      {glue.quick_leave, glue.hook, "jz ", "rdfsbase rax"},
-      {glue.quick_leave, glue.hook, "jmp ", "mov eax, [FLAGS]"},
-      {glue.hook, glue.quick_hook, "jz ", "pop r15; pop r14"},
-      {glue.hook, glue.quick_hook, "jmp ", "movups xmm0, [V0]"},
+      {glue.fast_leave, glue.hook, "jz ", "rdfsbase rax"},
+      {glue.fast_leave, glue.hook, "jmp ", "mov eax, [FLAGS]"},
+      {glue.hook, glue.fast_hook, "jz ", "pop r15; pop r14"},
+      {glue.hook, glue.fast_hook, "jmp ", "movups xmm0, [V0]"},
       // Left by to_host.
-      {glue.quick_hook, to_host, "jz ", "pop r15; pop r14"},
-      {glue.quick_hook, to_host, "jmp ", "movups xmm0, [V0]"},
+      {glue.fast_hook, to_host, "jz ", "pop r15; pop r14"},
+      {glue.fast_hook, to_host, "jmp ", "movups xmm0, [V0]"},
       {glue.indirect_miss, end_, "jmp ", "mov [G4], rsp; mov rsp, [HOST_RSP]"},
   };
   for (const Case& c : cases) {

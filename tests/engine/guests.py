@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the engine's tests share: the ways to run a guest under rdb, and comparing them with the native run."""
-import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
 # name → options of `rdb run`
-ENGINES = {"fast": [], "eager": ["--engine=eager"], "blocks": ["--engine=blocks"], "step": ["--engine=step"], "lockstep": ["--lockstep"]}
+ENGINES = {"fast": [], "eager": ["--engine=eager"], "blocks": ["--engine=blocks"], "step": ["--engine=step"],
+           "lockstep": ["--lockstep"]}
 
 
 def statistics(text):

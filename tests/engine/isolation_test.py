@@ -5,9 +5,7 @@ import os
 import resource
 import struct
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.dirname(__file__))
 import guests
 import harness
 
@@ -25,19 +23,19 @@ def executable_ranges(pid):
 
 class Isolation(guests.GuestTest):
     def test_dead_stack_is_the_same_in_every_run_and_engine(self):
-        argv = [harness.target("eng_stack_hash")]
+        argv = [harness.target("engine/stack_hash")]
         outputs = [self.rdb_run(["--no-aslr", *options], argv, status=0).out
                    for options in ([], [], ["--engine=step"], ["--lockstep"])]
         self.assertRegex(outputs[0], r"below [0-9a-f]{16} above [0-9a-f]{16}\n")
         self.assertEqual(outputs, [outputs[0]] * 4)
 
     def test_the_last_x87_instruction_is_the_same_in_every_run_and_engine(self):
-        argv = [harness.target("eng_x87"), "strict"]
+        argv = [harness.target("engine/x87"), "strict"]
         outputs = {self.rdb_run(options, argv, status=0).out for options in [[], ["--engine=step"]] * 3}
         self.assertEqual(len(outputs), 1, outputs)
 
     def test_the_seed_decides_the_stack(self):
-        argv = [harness.target("eng_stack_hash")]
+        argv = [harness.target("engine/stack_hash")]
         seeded = lambda seed: self.rdb_run(["--seed", str(seed)], argv, status=0).out
         self.assertEqual(seeded(3), seeded(3))
         self.assertNotEqual(seeded(3), seeded(4))
@@ -46,7 +44,7 @@ class Isolation(guests.GuestTest):
         # With fixed layouts: under a random one other bytes look like an address now and then.
         for options in ["--seed", "1"], ["--seed", "2"], ["--seed", "1", "--engine=step"]:
             with self.subTest(options=options):
-                argv = [harness.rdb(), "run", *options, "--", harness.target("eng_stack_hash"), "dump"]
+                argv = [harness.rdb(), "run", *options, "--", harness.target("engine/stack_hash"), "dump"]
                 with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self.tmp,
                                       env=self.environment()) as child:
                     dump = child.stdout.read()
@@ -65,8 +63,8 @@ class Isolation(guests.GuestTest):
 
     def test_memory_is_bounded_when_libraries_come_and_go(self):
         def peak(rounds):
-            plugins = [harness.target(f"eng_plugin{i}.so") for i in (1, 2, 3)]
-            argv = [harness.rdb(), "run", "--no-aslr", "--", harness.target("eng_dlopen"), str(rounds), *plugins]
+            plugins = [harness.target(f"engine/plugin{i}.so") for i in (1, 2, 3)]
+            argv = [harness.rdb(), "run", "--no-aslr", "--", harness.target("engine/dlopen"), str(rounds), *plugins]
             child = subprocess.Popen(argv, stdout=subprocess.DEVNULL, env=self.environment())
             _, status, usage = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)

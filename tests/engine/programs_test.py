@@ -1,54 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every guest of tests/targets/engine.cmake in every engine: the native run is the expected output. Some engines take only the
 guests of less than a million instructions; with --full, they take all."""
-import os
-import sys
 
-sys.path.insert(0, os.path.dirname(__file__))
 import guests
 import harness
 
-FULL = "--full" in sys.argv
-if FULL:
-    sys.argv.remove("--full")
+FULL = harness.take_flag("--full")
 
-PLUGINS = [harness.target(f"eng_plugin{i}.so") for i in (1, 2, 3)]
+PLUGINS = [harness.target(f"engine/plugin{i}.so") for i in (1, 2, 3)]
 
 # name → (program, arguments)
 PROGRAMS = {
-    "avx512": ("eng_avx512", []),
-    "calls": ("eng_calls", []),
-    "calls_static": ("eng_calls_static", []),
-    "calls_static_pie": ("eng_calls_static_pie", []),
-    "calls_nopie": ("eng_calls_nopie", []),
-    "calls_unoptimised": ("eng_calls_unoptimised", []),
-    "computed_goto": ("eng_computed_goto", []),
-    "count": ("eng_count", []),
-    "cpu": ("eng_cpu", []),
-    "dlopen": ("eng_dlopen", ["30", *PLUGINS]),
-    "exceptions": ("eng_exceptions", []),
-    "exceptions_static": ("eng_exceptions_static", []),
-    "faults": ("eng_faults", []),
-    "faults_interrupts": ("eng_faults", ["interrupts"]),
-    "flags": ("eng_flags", []),
-    "integer": ("eng_integer", []),
-    "integer_nopie": ("eng_integer_nopie", []),
-    "longjmp": ("eng_longjmp", []),
-    "memory": ("eng_memory", []),
-    "simd": ("eng_simd", []),
-    "smc": ("eng_smc", []),
-    "stack_forms": ("eng_stack_forms", []),
-    "strings": ("eng_strings", []),
-    "swapcontext": ("eng_swapcontext", []),
-    "vsyscall": ("eng_vsyscall", []),
-    "x87": ("eng_x87", []),
+    "avx512": ("engine/avx512", []),
+    "calls": ("engine/calls", []),
+    "calls_static": ("engine/calls_static", []),
+    "calls_static_pie": ("engine/calls_static_pie", []),
+    "calls_nopie": ("engine/calls_nopie", []),
+    "calls_unoptimised": ("engine/calls_unoptimised", []),
+    "computed_goto": ("engine/computed_goto", []),
+    "count": ("engine/count", []),
+    "cpu": ("engine/cpu", []),
+    "dlopen": ("engine/dlopen", ["30", *PLUGINS]),
+    "exceptions": ("engine/exceptions", []),
+    "exceptions_static": ("engine/exceptions_static", []),
+    "faults": ("engine/faults", []),
+    "faults_interrupts": ("engine/faults", ["interrupts"]),
+    "flags": ("engine/flags", []),
+    "integer": ("engine/integer", []),
+    "integer_nopie": ("engine/integer_nopie", []),
+    "longjmp": ("engine/longjmp", []),
+    "memory": ("engine/memory", []),
+    "simd": ("engine/simd", []),
+    "smc": ("engine/smc", []),
+    "stack_forms": ("engine/stack_forms", []),
+    "strings": ("engine/strings", []),
+    "swapcontext": ("engine/swapcontext", []),
+    "vsyscall": ("engine/vsyscall", []),
+    "x87": ("engine/x87", []),
 }
 with open("/proc/self/maps", encoding="utf-8") as maps:
     if "[vsyscall]" not in maps.read():  # this kernel does not have it
         del PROGRAMS["vsyscall"]
 
-LARGE = {"calls_static", "calls_static_pie", "calls_nopie", "calls_unoptimised", "exceptions", "exceptions_static", "flags", "memory",
-         "stack_forms", "strings"}
+LARGE = {"calls_static", "calls_static_pie", "calls_nopie", "calls_unoptimised", "exceptions", "exceptions_static", "flags",
+         "memory", "stack_forms", "strings"}
 SLOW_ENGINES = {"blocks", "lockstep"}
 
 

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a guest finds at its start: arguments, environment, auxiliary vector, mappings; how it is found and named."""
 import os
-import sys
 
-sys.path.insert(0, os.path.dirname(__file__))
 import guests
 import harness
 
@@ -22,13 +20,13 @@ class Startup(guests.GuestTest):
                 self.assertEqual(result.status, 0)
 
     def test_dynamic(self):
-        self.same_but_for_the_vdso([harness.target("eng_startup"), "one", "", "three words here"])
+        self.same_but_for_the_vdso([harness.target("engine/startup"), "one", "", "three words here"])
 
     def test_static(self):
-        self.same_but_for_the_vdso([harness.target("eng_startup_static"), "x"])
+        self.same_but_for_the_vdso([harness.target("engine/startup_static"), "x"])
 
     def test_relative_path(self):
-        os.symlink(harness.target("eng_startup"), self.path("eng_startup_link"))
+        os.symlink(harness.target("engine/startup"), self.path("eng_startup_link"))
         self.same_but_for_the_vdso(["./eng_startup_link", "--help", "--", "-x"])
 
     def test_found_in_the_path(self):
@@ -59,7 +57,7 @@ class Startup(guests.GuestTest):
         self.compare([outer, "x"], "fast")
 
     def test_the_layout_comes_from_the_seed(self):
-        argv = [harness.target("eng_startup")]
+        argv = [harness.target("engine/startup")]
         random = lambda *options: self.rdb_run(options, argv, env={"SHOW_RANDOM": "1"}, status=0).err
         self.assertEqual(random("--no-aslr"), random("--no-aslr"))
         self.assertEqual(random("--seed", "5"), random("--seed", "5"))

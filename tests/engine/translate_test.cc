@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What becomes of each kind of instruction, by the disassembly of the block that is made of it: every rule of
 // the translator, in every flavour that treats it differently, and the bridges between traces.
-#include "rdbtool/engine/bridge.h"
 #include "rdbtool/engine/store_log.h"
-#include "rdbtool/engine/translate.h"
+#include "rdbtool/engine/translate/bridge.h"
+#include "rdbtool/engine/translate/translate.h"
 #include "tests/engine/disassembly.h"
 
 #include <array>
 #include <gtest/gtest.h>
 #include <initializer_list>
+#include <regex>
 #include <vector>
 
 namespace rdb::engine {
@@ -66,12 +67,13 @@ protected:
         {&state.spill_rax, "RAX"},
         {&state.spill_scratch, "SCRATCH"},
         {&state.indirect_target, "TARGET"},
+        {&state.indirect_from, "FROM"},
         {&state.exit_number, "EXIT"},
         {&state.log_cursor, "LOG"},
         {reinterpret_cast<const uint8_t*>(&state.budget) + 4, "BUDGET_HIGH"},
         {reinterpret_cast<const void*>(kCachePlace + kCacheSize / 16 * 15), "COUNTER"},
         {cache_.glue().leave, "LEAVE"},
-        {cache_.glue().quick_leave, "QUICK"},
+        {cache_.glue().fast_leave, "FAST"},
         {cache_.glue().hook, "HOOK"},
         {cache_.glue().indirect_miss, "MISS"},
     };
@@ -86,7 +88,9 @@ protected:
     }
     // Padding before the constants, and they themselves, read as anything.
     if (size_t pad = result.find("; int3"); pad != std::string::npos) result.resize(pad);
-    return result;
+    // Where the block lies depends on how much code the CPU's registers need before it.
+    static const std::regex here("(\\[FROM\\], )0x[0-9A-F]+");
+    return std::regex_replace(result, here, "$1HERE");
   }
 
   static void replace(std::string& where, const std::string& what, const std::string& by) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Each opcode computes what gdb's manual says, and no bytecode, however wrong, does more than fail.
-#include "rdbtool/gdb/agent_expression.h"
+#include "rdbtool/gdb/protocol/agent_expression.h"
 
 #include <cstring>
 #include <gtest/gtest.h>

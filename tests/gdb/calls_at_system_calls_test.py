@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions that gdb calls where the program is in a system call, and strings that gdb puts into its memory."""
-import os
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from remote import RecordingTestCase, harness
 
 

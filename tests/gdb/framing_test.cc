@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Frames survive being cut into pieces, noise and damage; what is encoded decodes to the same.
-#include "rdbtool/gdb/framing.h"
+#include "rdbtool/gdb/protocol/framing.h"
 
 #include <gtest/gtest.h>
 #include <random>

@@ -6,11 +6,9 @@ import re
 import signal
 import stat
 import subprocess
-import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from remote import GDB, RecordingTestCase, Remote, ServedTestCase, Terminal, harness
+from remote import GDB, RecordingTestCase, ServedTestCase, Terminal, harness
 
 
 class MachineInterface(RecordingTestCase):
@@ -136,7 +134,7 @@ class Server(RecordingTestCase):
 
 
 class ControlC(RecordingTestCase):
-    target = "gdb_long"
+    target = "gdb/long"
     arguments = ("300", "1")
     status = 43
 
@@ -199,7 +197,7 @@ class ControlC(RecordingTestCase):
             self.addCleanup(asked.wait)
             self.addCleanup(asked.kill)
             if words[0] == "history":
-                self.assertIn("gdb_long.c", asked.stdout.readline())
+                self.assertIn("main (long.c:", asked.stdout.readline())
             else:
                 self.wait_for_gdb(asked)
             asked.send_signal(signal.SIGINT)
@@ -222,7 +220,7 @@ class ControlC(RecordingTestCase):
 
 
 class ProcessTree(RecordingTestCase):
-    target = "gdb_tree"
+    target = "gdb/tree"
     status = 3
 
     def test_each_process_has_its_own_history(self):
@@ -230,7 +228,7 @@ class ProcessTree(RecordingTestCase):
         names = [line.split()[0] for line in shown.splitlines()[1:]]
         self.assertEqual(len(names), 3, shown)
         for generation, name in enumerate(names):
-            out = self.answers("break gdb_tree.c:20", "continue", "print generation", "info threads", "delete",
+            out = self.answers("break tree.c:20", "continue", "print generation", "info threads", "delete",
                                "break main", "reverse-continue", "delete", "goto end", "watch generation",
                                "reverse-continue", "print generation", options=("-p", name))
             self.assertIn(f"= {generation}", out[2])
@@ -249,7 +247,7 @@ class ReplacedProgram(ServedTestCase):
     answers = RecordingTestCase.answers
 
     def test_both_programs_of_a_process(self):
-        self.rdb("record", "--", "/bin/sh", "-c", f"exec {harness.target('gdb_steps')}", status=7)
+        self.rdb("record", "--", "/bin/sh", "-c", f"exec {harness.target('gdb/steps')}", status=7)
         names = [line.split()[0] for line in self.rdb("ps", status=0).out.splitlines()[1:]]
         self.assertEqual(names[1], names[0] + ".2")
         out = self.answers("when-end", "continue", options=("-p", names[0]))

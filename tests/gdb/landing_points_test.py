@@ -3,16 +3,14 @@
 that gdb itself has recorded."""
 import json
 import os
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from remote import GDB, RecordingTestCase, harness
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "landing_points.py")
 
 
 class LandingPoints(RecordingTestCase):
-    target = "gdb_landing"
+    target = "gdb/landing"
     status = 0
 
     def table(self, kind, argv):
@@ -35,7 +33,7 @@ class LandingPoints(RecordingTestCase):
 
 
 class LandingPointsInOptimisedCode(LandingPoints):
-    target = "gdb_landing_o2"
+    target = "gdb/landing_o2"
 
 
 if __name__ == "__main__":

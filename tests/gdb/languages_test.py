@@ -2,15 +2,13 @@
 """Recordings of C++ programs, of libraries that are loaded late, and of large programs from elsewhere."""
 import os
 import shutil
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from remote import RecordingTestCase, ServedTestCase, harness
 
 
 class Cpp(RecordingTestCase):
-    target = "gdb_cpp"
-    arguments = (harness.target("gdb_plugin.so"),)
+    target = "gdb/cpp"
+    arguments = (harness.target("gdb/plugin.so"),)
     status = 13
 
     def test_objects_and_containers(self):
@@ -46,7 +44,7 @@ class Cpp(RecordingTestCase):
         self.assertIn("exception thrown", out[15])
 
     def test_a_library_that_is_loaded_late(self):
-        out = self.answers("set breakpoint pending on", "break gdb_plugin.c:7", "tbreak scale", "continue", "print uses",
+        out = self.answers("set breakpoint pending on", "break plugin.c:7", "tbreak scale", "continue", "print uses",
                            "continue", "print uses", "print depth_reached", "info symbol scale", "delete", "watch uses",
                            "continue", "reverse-continue", "delete", "reverse-next", "reverse-next", "tbreak main",
                            "reverse-continue", "tbreak scale", "continue", "goto start", "tbreak scale", "print caught",
@@ -54,10 +52,10 @@ class Cpp(RecordingTestCase):
         self.assertIn("pending", out[1])
         self.assertIn("scale (by=39)", out[3])
         self.assertIn("Cannot find thread-local storage", out[4])  # no thread has used it yet
-        self.assertIn("gdb_plugin.c:7", out[5])
+        self.assertIn("gdb/plugin.c:7", out[5])
         self.assertIn("= 41", out[6])
         self.assertIn("= 5", out[7])
-        self.assertIn("gdb_plugin.so", out[8])
+        self.assertIn("gdb/plugin.so", out[8])
         self.assert_in_order(out[11], "Old value = 41", "New value = 42")
         self.assert_in_order(out[12], "Old value = 42", "New value = 41")
         self.assertIn("uses++", out[14])
@@ -80,7 +78,7 @@ class Cpp(RecordingTestCase):
 
 
 class OptimisedCpp(Cpp):
-    target = "gdb_cpp_o2"
+    target = "gdb/cpp_o2"
 
     def test_calls_with_objects(self):
         out = self.answers("catch throw", "continue", "up", "print depth_reached", "info locals", "info frame")
@@ -99,12 +97,12 @@ class ChangedProgram(ServedTestCase):
     answers = RecordingTestCase.answers
 
     def test_the_recorded_copy_is_shown(self):
-        shutil.copy(harness.target("gdb_cpp"), self.path("prog"))
-        self.rdb("record", "--", self.path("prog"), harness.target("gdb_plugin.so"), status=13)
+        shutil.copy(harness.target("gdb/cpp"), self.path("prog"))
+        self.rdb("record", "--", self.path("prog"), harness.target("gdb/plugin.so"), status=13)
         os.unlink(self.path("prog"))
-        shutil.copy(harness.target("gdb_steps"), self.path("prog"))
+        shutil.copy(harness.target("gdb/steps"), self.path("prog"))
         out = self.answers("set breakpoint pending on", "break Square::area", "continue", "up", "print ages",
-                           "tbreak gdb_plugin.c:7", "continue", "print uses", "catch throw", "reverse-continue", "bt",
+                           "tbreak plugin.c:7", "continue", "print uses", "catch throw", "reverse-continue", "bt",
                            "info sharedlibrary")
         self.assertIn("Square::area (this=0x", out[2])
         self.assertIn('{["ann"] = 30, ["bob"] = 20}', out[4])

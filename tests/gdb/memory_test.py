@@ -3,17 +3,15 @@
 default bound too."""
 import os
 import re
-import sys
 import threading
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from remote import RecordingTestCase, Remote, harness
 
-FULL = "--full" in sys.argv
+FULL = harness.take_flag("--full")
 
 
 class Snapshots(RecordingTestCase):
-    target = "gdb_long"
+    target = "gdb/long"
     arguments = ("120", "30")
     status = 119
     option, bound, size = ("--memory", "100"), 100, 30
@@ -79,5 +77,4 @@ if FULL:
 
 
 if __name__ == "__main__":
-    sys.argv = [word for word in sys.argv if word != "--full"]
     harness.main()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // libFuzzer's entry: the bytes of a connection, decoded, parsed, and, where there is bytecode in them,
 // evaluated. Anything but a crash is fine.
-#include "rdbtool/gdb/agent_expression.h"
-#include "rdbtool/gdb/framing.h"
-#include "rdbtool/gdb/request.h"
+#include "rdbtool/gdb/protocol/agent_expression.h"
+#include "rdbtool/gdb/protocol/framing.h"
+#include "rdbtool/gdb/protocol/request.h"
 
 #include <cstdlib>
 

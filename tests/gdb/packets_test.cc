@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Packets as gdb sends them become the requests they mean; damaged ones become Malformed.
-#include "rdbtool/gdb/request.h"
+#include "rdbtool/gdb/protocol/request.h"
 
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ TEST(Packets, HugeReadsAreCut) {
   EXPECT_LE(parsed<ReadMemory>("m0,ffffffffffffffff").size, 0x10000u);
 }
 
-TEST(Packets, Registers) {
+TEST(Packets, ThreadRegisters) {
   EXPECT_EQ(parsed<ReadRegister>("p10").number, 0x10u);
   auto write = parsed<WriteRegister>("P10=0011223344556677");
   EXPECT_EQ(write.number, 0x10u);

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """rdb gdb on real recordings: a real gdb, forwards and backwards."""
-import os
 import re
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from remote import RecordingTestCase, ServedTestCase, harness
 
 
@@ -66,7 +63,7 @@ class Commands(RecordingTestCase):
         self.assertIn("exited with status 7", out[9])
 
     def test_other_kinds_of_points(self):
-        out = self.answers("hbreak add if a == 2", "continue", "until", "advance gdb_steps.c:37", "tbreak add",
+        out = self.answers("hbreak add if a == 2", "continue", "until", "advance steps.c:37", "tbreak add",
                            "continue", "awatch origin.x", "continue", "continue", "reverse-continue",
                            "reverse-continue", "delete", "catch signal", "break vectors", "continue", "stepi 3",
                            "info registers ymm0", "info all-registers ymm15", timeout=300)
@@ -108,7 +105,7 @@ class Commands(RecordingTestCase):
                            "info proc mappings", "p/x $mxcsr", "x/s name", "print factorial(5)",
                            "print add(100, 1)", "print counter", "print counter = 3", "next", "print counter")
         self.assertIn("= {3, 4, 6, 8}", out[3])
-        self.assertIn('"gdb_steps"', out[4])
+        self.assertIn('"steps"', out[4])
         self.assertIn("r-xp", out[5])
         self.assertRegex(out[5], r" 0x0  rw-p   \[stack\]")
         self.assertIn("0x1f", out[6])
@@ -138,7 +135,7 @@ class Commands(RecordingTestCase):
 
 
 class Crash(RecordingTestCase):
-    target = "gdb_signals"
+    target = "gdb/signals"
     status = -11
 
     def test_the_end_can_be_looked_at(self):
@@ -161,11 +158,11 @@ class Questions(RecordingTestCase):
         return result.out.splitlines()
 
     def test_history(self):
-        lines = self.lines("history", "counter", "--at", "gdb_steps.c:22")
+        lines = self.lines("history", "counter", "--at", "steps.c:22")
         self.assertEqual([line.split()[-1] for line in lines], ["0", "0", "1", "3", "6"])
         for line in lines:
-            self.assertRegex(line, r"^ *\d+  thread \d+  add \(gdb_steps.c:22\)  \d+$")
-        lines = self.lines("history", "counter", "--at", "gdb_steps.c:22", "--changes")
+            self.assertRegex(line, r"^ *\d+  thread \d+  add \(steps.c:22\)  \d+$")
+        lines = self.lines("history", "counter", "--at", "steps.c:22", "--changes")
         self.assertEqual([line.split()[-1] for line in lines], ["0", "1", "3", "6"])
         lines = self.lines("history", "n * 2 + 1", "--at", "factorial")
         self.assertEqual([line.split()[-1] for line in lines], ["9", "7", "5", "3"])
@@ -177,22 +174,22 @@ class Questions(RecordingTestCase):
                                     ("n +", "A syntax error in expression, near `'.")):
             result = self.rdb("history", expression, "--at", "factorial")
             self.assertEqual((result.status, result.out, result.err), (2, "", f"rdb: {message}\n"))
-        for place in ("gdb_steps.c:9999", "exit_never"):
+        for place in ("steps.c:9999", "exit_never"):
             result = self.rdb("history", "counter", "--at", place)
             self.assertEqual(result.status, 2, result)
             self.assertRegex(result.err, f"^rdb: there is no {place} in the program")
 
     def test_last_write(self):
         lines = self.lines("last-write", "counter")
-        self.assertRegex(lines[0], r"^\d+  thread \d+  add \(gdb_steps.c:22\)  counter: 6 -> 10$")
-        self.assertRegex(lines[1], r"^#0  add \(gdb_steps.c:22\)  a=4, b=6$")
-        self.assertRegex(lines[2], r"^#1  main \(gdb_steps.c:\d+\)  argc=1, argv=0x\w+$")
+        self.assertRegex(lines[0], r"^\d+  thread \d+  add \(steps.c:22\)  counter: 6 -> 10$")
+        self.assertRegex(lines[1], r"^#0  add \(steps.c:22\)  a=4, b=6$")
+        self.assertRegex(lines[2], r"^#1  main \(steps.c:\d+\)  argc=1, argv=0x\w+$")
         time = lines[0].split()[0]
         lines = self.lines("last-write", "counter", "--at", time)
         self.assertIn("counter: 3 -> 6", lines[0])
         # In the scope of a line; what the caller's loop has put there.
-        lines = self.lines("last-write", "below", "--at", "gdb_steps.c:18")
-        self.assertRegex(lines[0], r"factorial \(gdb_steps.c:17\)  below: -?\d+ -> 6$")
+        lines = self.lines("last-write", "below", "--at", "steps.c:18")
+        self.assertRegex(lines[0], r"factorial \(steps.c:17\)  below: -?\d+ -> 6$")
         result = self.rdb("last-write", "scale", "--at", time)
         self.assertEqual(result.status, 2, result)
         self.assertRegex(result.err, r"^rdb: nothing wrote to the 8 bytes at 0x\w+ before this position\n$")
@@ -219,19 +216,19 @@ class Questions(RecordingTestCase):
 
 
 class QuestionsAboutOptimisedCode(RecordingTestCase):
-    target = "gdb_steps_o2"
+    target = "gdb/steps_o2"
 
     def test_values_that_are_not_there(self):
         result = self.rdb("history", "a", "--at", "add", status=0)
         self.assertEqual([line.split()[-1] for line in result.out.splitlines()], ["0", "1", "2", "3", "4"], result)
         # An argument in a register has no address that could have been written to.
-        result = self.rdb("last-write", "a", "--at", "gdb_steps.c:22")
+        result = self.rdb("last-write", "a", "--at", "steps.c:22")
         self.assertEqual(result.status, 2, result)
         self.assertRegex(result.err, "^rdb: a is (not in memory|optimised out) here.*\n$")
 
 
 class Threads(RecordingTestCase):
-    target = "gdb_threads"
+    target = "gdb/threads"
     status = 40
 
     def test_threads(self):
@@ -267,7 +264,7 @@ class Threads(RecordingTestCase):
         self.assertIn("hit Breakpoint 1, work (which=", out[13])
 
     def test_variables_of_threads(self):
-        out = self.answers("break gdb_threads.c:10 if count == &counts[1]", "continue", "print mine", "print *mine",
+        out = self.answers("break threads.c:10 if count == &counts[1]", "continue", "print mine", "print *mine",
                            "print errno", "thread apply all print mine", "next", "next", "print *mine", "watch *mine",
                            "continue", "delete", "goto start", "print mine", "goto end", "print mine")
         self.assertIn("<counts+8>", out[2])
@@ -290,7 +287,7 @@ class Threads(RecordingTestCase):
         self.assertIn("= 0", out[8])
 
     def test_history_names_the_thread(self):
-        result = self.rdb("history", "*count", "--at", "gdb_threads.c:10")
+        result = self.rdb("history", "*count", "--at", "threads.c:10")
         found = {}
         for line in result.out.splitlines():
             words = line.split()
@@ -298,20 +295,7 @@ class Threads(RecordingTestCase):
         self.assertEqual(list(found.values()), [list(range(20))] * 2, result)
 
 
-REGION_PROGRAM = """#include <rdb/rdb.h>
-#include <stdio.h>
-int total;
-int main(void) {
-  for (int i = 0; i < 5; i++) {
-    rdb_begin;
-    printf("before %d: %d\\n", i, total);
-    rdb_end;
-    total += i; // add
-  }
-  puts("end");
-  return 0;
-}
-"""
+REGION_PROGRAM = harness.program_text(__file__, "recording/region.c")
 
 
 @harness.needs_compiler

@@ -6,10 +6,8 @@ import re
 import select
 import socket
 import subprocess
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness
 
 GDB = "/usr/bin/gdb"
@@ -226,7 +224,7 @@ class ServedTestCase(harness.TestCase):
 
 class RecordingTestCase(ServedTestCase):
     """Records a target and debugs the recording."""
-    target = "gdb_steps"
+    target = "gdb/steps"
     arguments = ()
     status = 7
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which snapshots are kept: near the user they lie close together, and nowhere is there a hole.
-#include "rdbtool/gdb/snapshots.h"
+#include "rdbtool/gdb/replay/snapshots.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -6,14 +6,12 @@ import random
 import re
 import socket
 import stat
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from remote import Remote, ServedTestCase, harness, walk
 
 
 class SteppedTestCase(ServedTestCase):
-    target = "gdb_steps"
+    target = "gdb/steps"
 
     def setUp(self):
         super().setUp()
@@ -66,7 +64,7 @@ class Commands(SteppedTestCase):
         self.assertIn("= {3, 4, 6, 8}", out[3])
         self.assertIn("{x = 3, y = 4}", out[4])
         self.assertIn("0x00000003\t0x00000004", out[5])
-        self.assertIn('"gdb_steps"', out[6])
+        self.assertIn('"steps"', out[6])
         self.assertIn("r-xp", out[7])
         self.assertIn("libc.so", out[8])
         self.assertIn("= 1", out[9])
@@ -127,7 +125,7 @@ class Commands(SteppedTestCase):
 
 
 class OptimisedProgram(SteppedTestCase):
-    target = "gdb_steps_o2"
+    target = "gdb/steps_o2"
 
     def test_there_and_back(self):
         out = self.gdb_answers("break add", "continue", "continue", "finish", "reverse-continue", "reverse-continue",
@@ -138,7 +136,7 @@ class OptimisedProgram(SteppedTestCase):
 
 
 class Signals(SteppedTestCase):
-    target = "gdb_signals"
+    target = "gdb/signals"
 
     def test_signals_and_the_crash(self):
         out = self.gdb_answers("continue", "break on_signal", "continue", "print number", "delete", "continue",
@@ -154,7 +152,7 @@ class Signals(SteppedTestCase):
 
 
 class Threads(SteppedTestCase):
-    target = "gdb_threads"
+    target = "gdb/threads"
 
     def test_threads(self):
         out = self.gdb_answers("break work", "continue", "info threads", "continue", "thread apply all bt 1",

@@ -93,7 +93,7 @@ private:
   void one_step() {
     Running& running = running_[current_.value];
     if (running.signal != 0) return deliver();
-    const Registers& before = run_.threads[current_.value].known.back().second;
+    const ThreadRegisters& before = run_.threads[current_.value].known.back().second;
     SteppedRun::Step step{current_, true, {}, {}};
     bool call = false, everything = false;
     examine(before, step, call, everything);
@@ -104,7 +104,7 @@ private:
   // After a step without system call: a new state, or a signal that comes before it.
   void finish(int status, SteppedRun::Step step, bool everything) {
     if (gone(status)) return;
-    Registers after = tracee_.registers(current_);
+    ThreadRegisters after = tracee_.registers(current_);
     bool moved = !(after == run_.threads[current_.value].known.back().second);
     int signal = WSTOPSIG(status);
     bool plain = signal == SIGTRAP;
@@ -137,9 +137,9 @@ private:
   }
 
   // Two states: in the call, and with its result.
-  void system_call(const Registers& before) {
+  void system_call(const ThreadRegisters& before) {
     Running& running = running_[current_.value];
-    Registers inside = before;
+    ThreadRegisters inside = before;
     inside.rip += 2;
     inside.orig_rax = before.gpr[0];
     inside.gpr[1] = inside.rip;
@@ -189,8 +189,8 @@ private:
     running_.erase(current_.value);
     if (running_.empty() || current_.value == tracee_.pid()) {
       ended_ = true;
-      run_.ending = WIFEXITED(status) ? Ending{Ending::Kind::exited, WEXITSTATUS(status)}
-                                      : Ending{Ending::Kind::signalled, WTERMSIG(status)};
+      run_.ending = WIFEXITED(status) ? ProgramEnd{ProgramEnd::Kind::exited, WEXITSTATUS(status)}
+                                      : ProgramEnd{ProgramEnd::Kind::signalled, WTERMSIG(status)};
       run_.states.back().input_pending = false;
       return true;
     }
@@ -205,14 +205,14 @@ private:
   Position next_time() const { return {run_.states.back().at.time + 1, 0}; }
   Position next_input() const { return {run_.states.back().at.time, run_.states.back().at.ordinal + 1}; }
 
-  void push_state(SteppedRun::Step step, const Registers& after, Position at) {
+  void push_state(SteppedRun::Step step, const ThreadRegisters& after, Position at) {
     run_.steps.push_back(std::move(step));
     run_.states.push_back({.at = at, .next = current_});
     run_.threads[current_.value].known.emplace_back(run_.states.size() - 1, after);
   }
 
   // Which memory the instruction at rip touches.
-  void examine(const Registers& regs, SteppedRun::Step& step, bool& call, bool& everything) {
+  void examine(const ThreadRegisters& regs, SteppedRun::Step& step, bool& call, bool& everything) {
     std::byte code[15] = {};
     tracee_.read(GuestAddr(regs.rip), code);
     ZydisDecodedInstruction instruction;
@@ -244,7 +244,7 @@ private:
 
   void take_all_mappings() {
     mappings_ = tracee_.mappings();
-    for (const Mapping& m : mappings_) {
+    for (const MemoryRegion& m : mappings_) {
       bool readable = m.protection & PROT_READ;
       if (!readable || memory_.contains(m.begin.value) || m.path == "[vvar]" || m.path == "[vsyscall]")
         continue;
@@ -261,7 +261,7 @@ private:
 
   void take_all_memory() {
     mappings_ = tracee_.mappings();
-    for (const Mapping& m : mappings_) {
+    for (const MemoryRegion& m : mappings_) {
       if (!(m.protection & PROT_READ) || m.path == "[vvar]" || m.path == "[vsyscall]") continue;
       Bytes bytes(m.end - m.begin);
       tracee_.read(m.begin, bytes);
@@ -314,7 +314,7 @@ private:
   ZydisDecoder decoder_;
   SteppedRun run_;
   std::map<uint64_t, Bytes> memory_; // as it is now
-  std::vector<Mapping> mappings_;
+  std::vector<MemoryRegion> mappings_;
   std::map<int32_t, Running> running_;
   ThreadId current_;
   bool ended_ = false;

@@ -41,9 +41,9 @@ struct SteppedRun {
   };
   struct Thread {
     std::string name;
-    size_t first = 0;                                // state in which it appears
-    size_t end = SIZE_MAX;                           // and the first without it
-    std::vector<std::pair<size_t, Registers>> known; // registers from this state on
+    size_t first = 0;                                      // state in which it appears
+    size_t end = SIZE_MAX;                                 // and the first without it
+    std::vector<std::pair<size_t, ThreadRegisters>> known; // registers from this state on
   };
 
   std::vector<std::string> argv;
@@ -53,9 +53,9 @@ struct SteppedRun {
   std::vector<Step> steps; // steps[i] leads from states[i] to states[i + 1]
   std::map<int32_t, Thread> threads;
   std::map<uint64_t, Bytes> memory; // at states[0], by address
-  std::vector<Mapping> mappings;
+  std::vector<MemoryRegion> mappings;
   Bytes auxv;
-  Ending ending;
+  ProgramEnd ending;
 };
 
 // Runs the program to its end from the beginning of `function` on. Threads take turns of `turn` instructions.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Serves a single-stepped run to a debugger: what the tests start beside a real gdb.
 //   gdb_stepped_server SOCKET FUNCTION PROGRAM [ARGS...]
-#include "rdbtool/gdb/server.h"
+#include "rdbtool/gdb/protocol/server.h"
 #include "tests/gdb/stepped_target.h"
 
 #include <cstdio>

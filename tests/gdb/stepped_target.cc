@@ -5,9 +5,9 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/hash.h"
-#include "rdbtool/gdb/agent_expression.h"
-#include "rdbtool/gdb/recorded_files.h"
-#include "rdbtool/gdb/register_file.h"
+#include "rdbtool/gdb/protocol/agent_expression.h"
+#include "rdbtool/gdb/protocol/recorded_files.h"
+#include "rdbtool/gdb/protocol/register_file.h"
 
 #include <algorithm>
 #include <climits>
@@ -63,51 +63,51 @@ bool SteppedTarget::breaks(const Breakpoint& breakpoint, ThreadId thread) {
   return condition_holds(breakpoint.conditions, condition);
 }
 
-std::optional<Stop> SteppedTarget::breakpoint_here(const StopPoints& stops) {
+std::optional<StopEvent> SteppedTarget::breakpoint_here(const StopPoints& stops) {
   const SteppedRun::State& state = run_.states[now_];
   if (state.input_pending || now_ + 1 == run_.states.size()) return std::nullopt; // no instruction comes next
   for (const Breakpoint& breakpoint : stops.breakpoints)
-    if (breaks(breakpoint, state.next)) return Stop{StopKind::breakpoint, state.next, 0, {}, {}};
+    if (breaks(breakpoint, state.next)) return StopEvent{StopKind::breakpoint, state.next, 0, {}, {}};
   return std::nullopt;
 }
 
-std::optional<Stop> SteppedTarget::arrival(const StopPoints& stops) {
+std::optional<StopEvent> SteppedTarget::arrival(const StopPoints& stops) {
   const SteppedRun::State& state = run_.states[now_];
   switch (state.event) {
   case Event::syscall_entry:
   case Event::syscall_return:
     if (!stops.syscalls.catches(state.number)) return std::nullopt;
-    return Stop{state.event == Event::syscall_entry ? StopKind::syscall_entry : StopKind::syscall_return,
-                now_ > 0 ? run_.steps[now_ - 1].thread : state.next,
-                state.number,
-                {},
-                {}};
+    return StopEvent{state.event == Event::syscall_entry ? StopKind::syscall_entry : StopKind::syscall_return,
+                     now_ > 0 ? run_.steps[now_ - 1].thread : state.next,
+                     state.number,
+                     {},
+                     {}};
   case Event::signal:
     if (stops.silent_signals[static_cast<size_t>(state.number)]) return std::nullopt;
-    return Stop{StopKind::signal, state.next, state.number, {}, {}};
+    return StopEvent{StopKind::signal, state.next, state.number, {}, {}};
   case Event::none:
     break;
   }
   return std::nullopt;
 }
 
-std::optional<Stop> SteppedTarget::watchpoint(const StopPoints& stops, const SteppedRun::Step& step) {
+std::optional<StopEvent> SteppedTarget::watchpoint(const StopPoints& stops, const SteppedRun::Step& step) {
   for (const Watchpoint& watch : stops.watchpoints)
     for (const SteppedRun::Access& access : step.accesses) {
       bool overlaps = access.address.value < watch.address.value + watch.size &&
                       watch.address.value < access.address.value + access.size;
       bool kind =
           (access.write && watch.kind != WatchKind::read) || (access.read && watch.kind != WatchKind::write);
-      if (overlaps && kind) return Stop{StopKind::watchpoint, step.thread, 0, watch, {}};
+      if (overlaps && kind) return StopEvent{StopKind::watchpoint, step.thread, 0, watch, {}};
     }
   return std::nullopt;
 }
 
-Stop SteppedTarget::run_forward(const RunRequest& request, const StopPoints& stops) {
+StopEvent SteppedTarget::run_forward(const RunRequest& request, const StopPoints& stops) {
   for (;;) {
     if (auto stop = breakpoint_here(stops)) return *stop;
     if (now_ + 1 == run_.states.size()) {
-      std::string how = run_.ending.kind == Ending::Kind::exited
+      std::string how = run_.ending.kind == ProgramEnd::Kind::exited
                             ? fmt::format("the program exited with status {}", run_.ending.value)
                             : fmt::format("signal {} ended the program", run_.ending.value);
       return {StopKind::history_end, current_thread(), 0, {}, "rdb: the recording ends here: " + how};
@@ -128,7 +128,7 @@ Stop SteppedTarget::run_forward(const RunRequest& request, const StopPoints& sto
   }
 }
 
-Stop SteppedTarget::run_backward(const RunRequest& request, const StopPoints& stops) {
+StopEvent SteppedTarget::run_backward(const RunRequest& request, const StopPoints& stops) {
   while (now_ > 0) {
     backward();
     const SteppedRun::Step& step = run_.steps[now_];
@@ -142,13 +142,13 @@ Stop SteppedTarget::run_backward(const RunRequest& request, const StopPoints& st
   return {StopKind::history_start, current_thread(), 0, {}, {}};
 }
 
-Stop SteppedTarget::run(const RunRequest& request) {
+StopEvent SteppedTarget::run(const RunRequest& request) {
   static const StopPoints kNone;
   const StopPoints& stops = request.stops ? *request.stops : kNone;
   return request.direction == Direction::forward ? run_forward(request, stops) : run_backward(request, stops);
 }
 
-Stop SteppedTarget::seek(Position position, InterruptSource*) {
+StopEvent SteppedTarget::seek(Position position, InterruptSource*) {
   auto after = std::ranges::upper_bound(run_.states, position, {}, &SteppedRun::State::at);
   size_t wanted = after == run_.states.begin() ? 0 : static_cast<size_t>(after - run_.states.begin()) - 1;
   while (now_ < wanted)
@@ -170,13 +170,13 @@ std::vector<ThreadInfo> SteppedTarget::threads() {
   return all;
 }
 
-const Registers& SteppedTarget::known_registers(ThreadId thread) const {
+const ThreadRegisters& SteppedTarget::known_registers(ThreadId thread) const {
   const auto& known = run_.threads.at(thread.value).known;
-  auto after = std::ranges::upper_bound(known, now_, {}, &std::pair<size_t, Registers>::first);
+  auto after = std::ranges::upper_bound(known, now_, {}, &std::pair<size_t, ThreadRegisters>::first);
   return std::prev(after)->second;
 }
 
-Registers SteppedTarget::registers(ThreadId thread) {
+ThreadRegisters SteppedTarget::registers(ThreadId thread) {
   if (!has_thread(thread)) user_error("there is no thread {} here", thread.value);
   return diversion_ ? diversion_->registers(ThreadId(diversion_->pid())) : known_registers(thread);
 }
@@ -202,7 +202,7 @@ uint64_t SteppedTarget::state_hash() {
   for (const auto& [base, bytes] : memory_)
     hash.update(bytes.data(), bytes.size());
   for (const ThreadInfo& thread : threads())
-    hash.update(&known_registers(thread.id).gpr, sizeof(Registers::gpr));
+    hash.update(&known_registers(thread.id).gpr, sizeof(ThreadRegisters::gpr));
   return hash.digest();
 }
 
@@ -214,7 +214,7 @@ std::unique_ptr<RecordedFile> SteppedTarget::open_file(const std::string& path) 
   // The program names its libraries through links, the kernel does not.
   char real[PATH_MAX];
   if (!realpath(path.c_str(), real)) return nullptr;
-  bool mapped = std::ranges::find(run_.mappings, real, &Mapping::path) != run_.mappings.end();
+  bool mapped = std::ranges::find(run_.mappings, real, &MemoryRegion::path) != run_.mappings.end();
   int fd = mapped ? open(path.c_str(), O_RDONLY | O_CLOEXEC) : -1;
   return fd < 0 ? nullptr : file_of(fd);
 }
@@ -231,14 +231,14 @@ void SteppedTarget::begin_diversion() {
       continue;
     diversion_->step(thread, state.event == Event::signal ? static_cast<int>(state.number) : 0);
   }
-  Registers there = diversion_->registers(thread), here = known_registers(ThreadId(run_.pid));
+  ThreadRegisters there = diversion_->registers(thread), here = known_registers(ThreadId(run_.pid));
   if (there.rip != here.rip || there.gpr[4] != here.gpr[4]) {
     diversion_.reset();
     limit("the program ran differently this time");
   }
 }
 
-void SteppedTarget::write_registers(ThreadId, const Registers& registers) {
+void SteppedTarget::write_registers(ThreadId, const ThreadRegisters& registers) {
   diversion_->set_registers(ThreadId(diversion_->pid()), registers);
 }
 
@@ -246,7 +246,7 @@ size_t SteppedTarget::write_memory(GuestAddr to, std::span<const std::byte> from
   return diversion_->write(to, from);
 }
 
-Stop SteppedTarget::run_diversion(ThreadId thread, const RunRequest& request) {
+StopEvent SteppedTarget::run_diversion(ThreadId thread, const RunRequest& request) {
   ThreadId running(diversion_->pid());
   const auto& points = request.stops->breakpoints;
   // Real trap instructions, put in for the run alone.
@@ -268,7 +268,7 @@ Stop SteppedTarget::run_diversion(ThreadId thread, const RunRequest& request) {
             "rdb: the function ended the program; the recorded run goes on"};
   }
   if (request.step) return {StopKind::step, thread, 0, {}, {}};
-  Registers now = diversion_->registers(running);
+  ThreadRegisters now = diversion_->registers(running);
   for (const Breakpoint& point : points) {
     bool after_trap = WSTOPSIG(status) == SIGTRAP && now.rip == point.address.value + 1;
     // The stack cannot be executed, so a return to a breakpoint there faults instead.

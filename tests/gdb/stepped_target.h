@@ -16,18 +16,18 @@ public:
   ThreadId current_thread() override { return run_.states[now_].next; }
   Position first_position() override { return run_.states.front().at; }
   Position last_position() override { return run_.states.back().at; }
-  Ending ending() override { return run_.ending; }
+  ProgramEnd ending() override { return run_.ending; }
   int32_t pid() override { return run_.pid; }
 
-  Stop run(const RunRequest& request) override;
+  StopEvent run(const RunRequest& request) override;
   using Target::seek;
-  Stop seek(Position position, InterruptSource* interrupt) override;
+  StopEvent seek(Position position, InterruptSource* interrupt) override;
 
   std::vector<ThreadInfo> threads() override;
   bool has_thread(ThreadId thread) override;
-  Registers registers(ThreadId thread) override;
+  ThreadRegisters registers(ThreadId thread) override;
   size_t read_memory(GuestAddr from, std::span<std::byte> to) override;
-  std::vector<Mapping> mappings() override { return run_.mappings; }
+  std::vector<MemoryRegion> mappings() override { return run_.mappings; }
   uint64_t state_hash() override;
   std::array<std::byte, 128> siginfo(ThreadId thread) override;
 
@@ -38,20 +38,20 @@ public:
 
   void begin_diversion() override;
   void end_diversion() override { diversion_.reset(); }
-  void write_registers(ThreadId thread, const Registers& registers) override;
+  void write_registers(ThreadId thread, const ThreadRegisters& registers) override;
   size_t write_memory(GuestAddr to, std::span<const std::byte> from) override;
-  Stop run_diversion(ThreadId thread, const RunRequest& request) override;
+  StopEvent run_diversion(ThreadId thread, const RunRequest& request) override;
 
 private:
   void forward();
   void backward();
-  std::optional<Stop> arrival(const StopPoints& stops);
-  std::optional<Stop> breakpoint_here(const StopPoints& stops);
-  std::optional<Stop> watchpoint(const StopPoints& stops, const SteppedRun::Step& step);
+  std::optional<StopEvent> arrival(const StopPoints& stops);
+  std::optional<StopEvent> breakpoint_here(const StopPoints& stops);
+  std::optional<StopEvent> watchpoint(const StopPoints& stops, const SteppedRun::Step& step);
   bool breaks(const Breakpoint& breakpoint, ThreadId thread);
-  Stop run_forward(const RunRequest& request, const StopPoints& stops);
-  Stop run_backward(const RunRequest& request, const StopPoints& stops);
-  const Registers& known_registers(ThreadId thread) const;
+  StopEvent run_forward(const RunRequest& request, const StopPoints& stops);
+  StopEvent run_backward(const RunRequest& request, const StopPoints& stops);
+  const ThreadRegisters& known_registers(ThreadId thread) const;
 
   SteppedRun run_;
   size_t now_ = 0;

@@ -110,7 +110,7 @@ void Tracee::run_to(GuestAddr address) {
   int status = resume(thread, 0);
   if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP) user_error("{} ended early", program_);
   write(address, std::span(&old, 1));
-  Registers at = registers(thread);
+  ThreadRegisters at = registers(thread);
   at.rip = address.value;
   set_registers(thread, at);
 }
@@ -140,10 +140,10 @@ int Tracee::resume(ThreadId thread, int signal) {
   return wait(thread);
 }
 
-Registers Tracee::registers(ThreadId thread) const {
+ThreadRegisters Tracee::registers(ThreadId thread) const {
   user_regs_struct regs;
   check(ptrace(PTRACE_GETREGS, thread.value, 0, &regs), "PTRACE_GETREGS");
-  Registers out;
+  ThreadRegisters out;
   out.gpr = {regs.rax, regs.rcx, regs.rdx, regs.rbx, regs.rsp, regs.rbp, regs.rsi, regs.rdi,
              regs.r8,  regs.r9,  regs.r10, regs.r11, regs.r12, regs.r13, regs.r14, regs.r15};
   out.rip = regs.rip;
@@ -164,7 +164,7 @@ Registers Tracee::registers(ThreadId thread) const {
   return out;
 }
 
-void Tracee::set_registers(ThreadId thread, const Registers& in) {
+void Tracee::set_registers(ThreadId thread, const ThreadRegisters& in) {
   user_regs_struct regs;
   check(ptrace(PTRACE_GETREGS, thread.value, 0, &regs), "PTRACE_GETREGS");
   const auto& g = in.gpr;
@@ -214,11 +214,11 @@ size_t Tracee::write(GuestAddr to, std::span<const std::byte> from) {
   return count < 0 ? 0 : static_cast<size_t>(count);
 }
 
-std::vector<Mapping> Tracee::mappings() const {
-  std::vector<Mapping> all;
+std::vector<MemoryRegion> Tracee::mappings() const {
+  std::vector<MemoryRegion> all;
   std::ifstream in(fmt::format("/proc/{}/maps", pid_));
   for (std::string line; std::getline(in, line);) {
-    Mapping m;
+    MemoryRegion m;
     std::istringstream words(line);
     std::string range, rights, device, inode;
     words >> range >> rights >> std::hex >> m.offset >> device >> inode >> m.path;

@@ -3,7 +3,7 @@
 // randomisation: the source of the recorded runs that the server's tests use.
 #pragma once
 
-#include "rdbtool/gdb/target.h"
+#include "rdbtool/gdb/protocol/target.h"
 
 #include <string>
 #include <sys/types.h>
@@ -30,15 +30,15 @@ public:
   // The thread's status if it has changed.
   bool poll(ThreadId thread, int& status);
 
-  Registers registers(ThreadId thread) const;
-  void set_registers(ThreadId thread, const Registers& registers);
+  ThreadRegisters registers(ThreadId thread) const;
+  void set_registers(ThreadId thread, const ThreadRegisters& registers);
   std::array<std::byte, 128> siginfo(ThreadId thread) const;
   ThreadId new_thread(ThreadId creator) const; // after a clone event
   std::string name(ThreadId thread) const;
 
   size_t read(GuestAddr from, std::span<std::byte> to) const;
   size_t write(GuestAddr to, std::span<const std::byte> from);
-  std::vector<Mapping> mappings() const;
+  std::vector<MemoryRegion> mappings() const;
   Bytes auxv() const;
 
 private:

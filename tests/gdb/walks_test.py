@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Whatever way leads to a position, and whatever a client sends: a position has one state. With --full, much more of
 the same."""
-import os
 import random
 import re
 import socket
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from remote import RecordingTestCase, Remote, harness, walk
 
-FULL = "--full" in sys.argv
+FULL = harness.take_flag("--full")
 EFFORT = 20 if FULL else 1
 MOVES = ["s", "s", "bs", "bs", "c", "bc", "watch", "rwatch", "catch", "rcatch", "goto"]
 
@@ -30,20 +27,20 @@ class RandomWalks(RecordingTestCase):
 
 
 class RandomWalksOfThreads(RandomWalks):
-    target = "gdb_threads"
+    target = "gdb/threads"
     status = 40
     function, variable = "work", "counts[1]"
 
 
 class RandomWalksOfSignals(RandomWalks):
-    target = "gdb_signals"
+    target = "gdb/signals"
     status = -11
     function, variable = "on_signal", "handled"
 
 
 class RandomWalksOfCpp(RandomWalks):
-    target = "gdb_cpp"
-    arguments = (harness.target("gdb_plugin.so"),)
+    target = "gdb/cpp"
+    arguments = (harness.target("gdb/plugin.so"),)
     status = 13
     function, variable = "descend", "caught"
 
@@ -93,5 +90,4 @@ class HostileClients(RecordingTestCase):
 
 
 if __name__ == "__main__":
-    sys.argv = [word for word in sys.argv if word != "--full"]
     harness.main()

@@ -2,12 +2,11 @@
 """The system calls that change memory do the same natively, under rdb run, in a recording and in its replays."""
 import os
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
-PROGRAMS = ["mem_partial", "mem_grow", "mem_fork", "mem_kinds", "mem_contents"]
+PROGRAMS = ["memory/partial", "memory/grow", "memory/fork", "memory/kinds", "memory/contents", "memory/cut_off",
+            "memory/shared_code", "memory/grows_down"]
 
 
 class MemoryCalls(harness.TestCase):
@@ -20,7 +19,7 @@ class MemoryCalls(harness.TestCase):
         self.assertGreater(len(native.out), 1, f"\n{native}")
         live = self.rdb("run", *command)
         self.assertEqual((live.out, live.status), (native.out, native.status), f"\n{live}")
-        trace = self.path(f"{program}-{case}")
+        trace = self.path(f"{program.replace('/', '-')}-{case}")
         recorded = self.rdb("record", "-q", "--checksum", "-o", trace, *command)
         self.assertEqual((recorded.out, recorded.status), (native.out, native.status), f"\n{recorded}")
         for _ in range(2):
@@ -38,14 +37,54 @@ class MemoryCalls(harness.TestCase):
 
     def test_a_sparse_terabyte_takes_no_room(self):
         trace = self.path("trace")
-        self.rdb("record", "-q", "-o", trace, harness.target("mem_kinds"), "sparse", status=0)
+        self.rdb("record", "-q", "-o", trace, harness.target("memory/kinds"), "sparse", status=0)
         used = sum(os.stat(os.path.join(folder, name)).st_blocks * 512
                    for folder, _, names in os.walk(trace) for name in names)
         self.assertLess(used, 64 << 20)
 
+    def test_checksums_of_a_sparse_terabyte(self):
+        """Every call hashes all memory: what is not there is not looked at, or this would take hours."""
+        command = [harness.target("memory/kinds"), "sparse_written"]
+        native = self.run_program(command, status=0)
+        for option in ("--checksum", "--checksum=calls"):
+            trace = self.path("trace" + option)
+            recorded = self.rdb("record", "-q", option, "-o", trace, *command, status=0)
+            self.assertEqual(recorded.out, native.out)
+            used = sum(os.stat(os.path.join(folder, name)).st_blocks * 512
+                       for folder, _, names in os.walk(trace) for name in names)
+            self.assertLess(used, 64 << 20)
+            self.assertEqual(self.rdb("replay", trace, status=0).out, native.out)
+
+    def test_a_second_mapping_that_becomes_writable_is_refused(self):
+        result = self.rdb("record", "-q", "-o", self.path("trace"), harness.target("memory/kinds"), "made_writable",
+                          status=125)
+        self.assertIn("rdb: not supported: two shared mappings of", result.err)
+
+    def test_a_part_of_shared_memory_that_grows_over_another_part_is_refused(self):
+        script = ("import ctypes, mmap, os, sys\n"
+                  "libc = ctypes.CDLL(None)\n"
+                  "libc.mmap.restype = libc.mremap.restype = ctypes.c_void_p\n"
+                  "flags = mmap.MAP_SHARED | mmap.MAP_ANONYMOUS\n"
+                  "memory = libc.mmap(None, ctypes.c_size_t(5 * 4096), 3, flags, -1, ctypes.c_long(0))\n"
+                  "part = memory + int(sys.argv[1]) * 4096\n"
+                  "moved = libc.mremap(ctypes.c_void_p(part), ctypes.c_size_t(4096), ctypes.c_size_t(8192), 1)\n"
+                  "ctypes.memset(moved, 7, 1)\n"
+                  "os.write(1, ctypes.string_at(moved, 1).hex().encode())\n")
+        command = ["/usr/bin/python3", "-c", script]
+        alone = self.rdb("record", "-q", "-o", self.path("last"), *command, "4", status=0)  # nothing comes after it
+        self.assertEqual(alone.out, "07")
+        refused = self.rdb("record", "-q", "-o", self.path("third"), *command, "3", status=125)
+        self.assertIn("rdb: not supported: two shared mappings of the same memory, one of them writable", refused.err)
+
+    def test_a_call_that_makes_memory_grow_is_refused(self):
+        result = self.rdb("record", "-q", "-o", self.path("trace"), harness.target("memory/grows_down"), "by_call",
+                          status=125)
+        self.assertIn("rdb: not supported: a system call that accesses memory in memory that would have to grow",
+                      result.err)
+
     def test_a_sparse_file_is_packed_and_unpacked(self):
         trace = self.path("trace")
-        recorded = self.rdb("record", "-q", "-o", trace, harness.target("mem_kinds"), "sparse_small", status=0)
+        recorded = self.rdb("record", "-q", "-o", trace, harness.target("memory/kinds"), "sparse_small", status=0)
         self.rdb("pack", trace, self.path("packed"), status=0)
         self.rdb("unpack", self.path("packed"), status=0)
         replayed = self.rdb("replay", os.path.join(self.path("traces"), "trace"), status=0)
@@ -102,7 +141,7 @@ class SharedWithOthers(harness.TestCase):
             self.assertNotIn("internal error", result.err)
 
     def test_a_file(self):
-        program = harness.target("mem_outside")
+        program = harness.target("memory/outside")
         for name in (f"/dev/shm/rdb-test-{os.getpid()}", self.path("shared")):
             try:
                 said = self.record_while([program, "read", name], [program, "write", name])
@@ -113,7 +152,7 @@ class SharedWithOthers(harness.TestCase):
             self.run_program(["/bin/rm", "-rf", self.path("trace")], status=0)
 
     def test_a_segment(self):
-        program, key = harness.target("mem_outside"), str(0x52440000 + os.getpid() % 65536)
+        program, key = harness.target("memory/outside"), str(0x52440000 + os.getpid() % 65536)
         try:
             said = self.record_while([program, "segment-read", key], [program, "segment-write", key])
         finally:
@@ -135,7 +174,7 @@ class SharedWithOthers(harness.TestCase):
                                  stdout=subprocess.PIPE, text=True)
         try:
             self.assertEqual(other.stdout.readline(), "ready\n")
-            result = self.rdb("record", "-q", "-o", self.path("trace"), harness.target("mem_outside"), "read", name,
+            result = self.rdb("record", "-q", "-o", self.path("trace"), harness.target("memory/outside"), "read", name,
                               status=42)
         finally:
             other.communicate("")
@@ -144,7 +183,7 @@ class SharedWithOthers(harness.TestCase):
         self.assertEqual(self.rdb("replay", self.path("trace"), status=42).out, "ready\ngot 42\n")
 
     def test_nothing_is_said_of_a_file_of_its_own(self):
-        result = self.rdb("record", "-q", harness.target("rec_mapped_files"), status=0)
+        result = self.rdb("record", "-q", harness.target("record/mapped_files"), status=0)
         self.assertEqual(result.err, "")
 
 

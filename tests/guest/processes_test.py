@@ -3,15 +3,11 @@
 run, and recorded; every process of a recording replays. With --full also what takes long."""
 import os
 import shutil
-import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
-FULL = "--full" in sys.argv
-if FULL:
-    sys.argv.remove("--full")
+FULL = harness.take_flag("--full")
 
 GIT = ("git init -q g && cd g && git config user.email a@b && git config user.name n && echo 1 > f && git add f && "
        "git commit -qm one && git log --format=%s && git status --short && git gc -q && git fsck 2>/dev/null")
@@ -51,7 +47,8 @@ LONG = [
     ("pigz", "seq 200000 | pigz -p 2 | pigz -dc | tail -1"),
     ("xz", "seq 200000 | xz -T2 --block-size=100000 | xz -T2 -dc | tail -1"),
     ("zstd", "seq 300000 | zstd -q -T2 | zstd -qdc | tail -1"),
-    ("sort", "seq 200000 | sort --parallel=2 -rn | head -1; seq 1000 | shuf --random-source=/bin/ls | sort --parallel=2 -n | tail -1"),
+    ("sort", "seq 200000 | sort --parallel=2 -rn | head -1; seq 1000 | shuf --random-source=/bin/ls | sort --parallel=2 -n | "
+             "tail -1"),
     ("clang-22", 'printf "int main(){return 3;}\n" > a.c; clang-22 -O2 a.c -o a; ./a; echo $?'),
     ("make", r'printf "all: a b c\n%%: ; @echo $@ > $@\n" > Makefile; make -s -j2 all; cat a b c'),
     ("gdb", "gdb -q -nx -batch -ex 'print 6*7' -ex 'info line main' /bin/true"),

@@ -7,9 +7,7 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
 NGINX = """daemon off; master_process off; pid {0}/pid; error_log {0}/error;

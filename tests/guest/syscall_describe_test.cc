@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // System calls as lines of text, for good pointers and for bad ones.
-#include "rdbtool/guest/syscalls/describe.h"
+#include "rdbtool/syscalls/describe.h"
 #include "tests/guest/syscall_twin_run.h"
 
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ioctl requests of terminals and files, and what the table says of requests it does not list.
-#include "rdbtool/guest/syscalls/variants.h"
+#include "rdbtool/syscalls/variants.h"
 #include "tests/guest/syscall_twin_run.h"
 
 #include <fcntl.h>
@@ -116,12 +116,12 @@ CallShape shape_of_request(uint64_t request) {
 
 TEST(SyscallIoctl, UnlistedRequestsSayWhatTheyWrite) {
   CallShape reads = shape_of_request(RTC_RD_TIME);
-  EXPECT_EQ(reads.call_class, CallClass::Emulated);
+  EXPECT_EQ(reads.call_class, CallClass::emulated);
   EXPECT_EQ(reads.variant, nullptr);
-  EXPECT_EQ(reads.arg(2).kind, ArgKind::UpdateExact);
+  EXPECT_EQ(reads.arg(2).kind, ArgKind::update_exact);
   EXPECT_EQ(reads.arg(2).size, sizeof(rtc_time));
   CallShape writes = shape_of_request(RTC_SET_TIME);
-  EXPECT_EQ(writes.arg(2).kind, ArgKind::In);
+  EXPECT_EQ(writes.arg(2).kind, ArgKind::in);
 }
 
 TEST(SyscallIoctl, UnlistedRequestsCannotWriteMore) {
@@ -146,7 +146,7 @@ TEST(SyscallIoctl, RequestsThatHideTheirOutputAreRefused) {
   for (uint64_t request :
        {uint64_t{KVM_GET_SUPPORTED_CPUID}, uint64_t{0x2285}, uint64_t{0x1234}, uint64_t{0}}) {
     CallShape shape = shape_of_request(request);
-    EXPECT_EQ(shape.call_class, CallClass::Refused) << request;
+    EXPECT_EQ(shape.call_class, CallClass::refused) << request;
     EXPECT_EQ(shape.error, ENOTTY) << request;
     EXPECT_NE(shape.reason, nullptr) << request;
   }

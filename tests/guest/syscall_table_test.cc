@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The table of system calls is complete and well-formed, and its sizes are those of the C library's types.
-#include "rdbtool/guest/syscalls/table.h"
-#include "rdbtool/guest/syscalls/variants.h"
+#include "rdbtool/syscalls/table.h"
+#include "rdbtool/syscalls/variants.h"
 #include "syscall_numbers.inc" // made from <asm/unistd_64.h>: kHeaderNumbers
 
 #include <algorithm>
@@ -68,28 +68,28 @@ TEST(SyscallTable, DoesNotKnowOtherNumbers) {
 }
 
 bool is_value(ArgKind kind) {
-  return kind >= ArgKind::Int && kind <= ArgKind::Choice;
+  return kind >= ArgKind::integer && kind <= ArgKind::choice;
 }
 
 bool counts_behind_a_pointer(ArgKind kind) {
-  return kind == ArgKind::UpdateByLength || kind == ArgKind::Sockaddr;
+  return kind == ArgKind::update_by_length || kind == ArgKind::sockaddr;
 }
 
 bool is_counted(ArgKind kind) {
   switch (kind) {
-  case ArgKind::InBytes:
-  case ArgKind::InText:
-  case ArgKind::IovecIn:
-  case ArgKind::OutResult:
-  case ArgKind::OutRecords:
-  case ArgKind::OutText:
-  case ArgKind::IovecOut:
-  case ArgKind::UpdateArray:
-  case ArgKind::UpdateBits:
-  case ArgKind::UpdatePages:
-  case ArgKind::UpdateMessage:
-  case ArgKind::Mmsghdr:
-  case ArgKind::XattrArgs:
+  case ArgKind::in_bytes:
+  case ArgKind::in_text:
+  case ArgKind::iovec_in:
+  case ArgKind::out_result:
+  case ArgKind::out_records:
+  case ArgKind::out_text:
+  case ArgKind::iovec_out:
+  case ArgKind::update_array:
+  case ArgKind::update_bits:
+  case ArgKind::update_pages:
+  case ArgKind::update_message:
+  case ArgKind::mmsghdr:
+  case ArgKind::xattr_args:
     return true;
   default:
     return false;
@@ -97,9 +97,9 @@ bool is_counted(ArgKind kind) {
 }
 
 bool needs_size(ArgKind kind) {
-  return (is_counted(kind) && kind != ArgKind::UpdateBits) || kind == ArgKind::In || kind == ArgKind::Out ||
-         kind == ArgKind::OutIfPositive || kind == ArgKind::Update || kind == ArgKind::UpdateExact ||
-         kind == ArgKind::UpdateByLength;
+  return (is_counted(kind) && kind != ArgKind::update_bits) || kind == ArgKind::in || kind == ArgKind::out ||
+         kind == ArgKind::out_if_positive || kind == ArgKind::update || kind == ArgKind::update_exact ||
+         kind == ArgKind::update_by_length;
 }
 
 void expect_well_formed(const SyscallInfo& info, const ArgSpec& spec, unsigned index) {
@@ -114,10 +114,10 @@ void expect_well_formed(const SyscallInfo& info, const ArgSpec& spec, unsigned i
   }
   if (counts_behind_a_pointer(spec.kind)) {
     ASSERT_LT(spec.count_arg, info.arg_count);
-    EXPECT_EQ(info.args[spec.count_arg].kind, ArgKind::Update);
+    EXPECT_EQ(info.args[spec.count_arg].kind, ArgKind::update);
     EXPECT_EQ(info.args[spec.count_arg].size, 4u);
   }
-  EXPECT_EQ(spec.names != NameSet::None, spec.kind == ArgKind::Flags || spec.kind == ArgKind::Choice);
+  EXPECT_EQ(spec.names != NameSet::none, spec.kind == ArgKind::flags || spec.kind == ArgKind::choice);
 }
 
 TEST(SyscallTable, RowsAreWellFormed) {
@@ -125,16 +125,16 @@ TEST(SyscallTable, RowsAreWellFormed) {
   for (const SyscallInfo& info : syscall_table()) {
     EXPECT_TRUE(names.insert(info.name).second) << info.name << " occurs twice";
     for (unsigned i = 0; i < 6; ++i) {
-      EXPECT_EQ(info.args[i].kind != ArgKind::None, i < info.arg_count) << info.name;
+      EXPECT_EQ(info.args[i].kind != ArgKind::none, i < info.arg_count) << info.name;
       expect_well_formed(info, info.args[i], i);
-      if (info.args[i].kind == ArgKind::ByVariant) {
+      if (info.args[i].kind == ArgKind::by_variant) {
         ASSERT_NE(info.variants, nullptr) << info.name;
         EXPECT_EQ(info.variants->variant_arg, i) << info.name;
       }
     }
     EXPECT_EQ(info.has_variants, info.variants != nullptr) << info.name;
-    EXPECT_EQ(info.call_class == CallClass::Refused, info.error != 0) << info.name;
-    EXPECT_EQ(info.call_class == CallClass::Refused, info.reason != nullptr) << info.name;
+    EXPECT_EQ(info.call_class == CallClass::refused, info.error != 0) << info.name;
+    EXPECT_EQ(info.call_class == CallClass::refused, info.reason != nullptr) << info.name;
   }
 }
 
@@ -146,13 +146,13 @@ TEST(SyscallTable, VariantsAreWellFormed) {
     const VariantTable& table = *info.variants;
     EXPECT_LT(table.selector_arg, info.arg_count);
     EXPECT_LT(table.variant_arg, info.arg_count);
-    EXPECT_EQ(table.unmatched == Unmatched::AsRow, table.unmatched_error == 0) << info.name;
+    EXPECT_EQ(table.unmatched == Unmatched::as_row, table.unmatched_error == 0) << info.name;
     for (const CallVariant& variant : table.variants) {
       SCOPED_TRACE(variant.name);
       expect_well_formed(info, variant.arg, table.variant_arg);
-      EXPECT_NE(variant.arg.kind, ArgKind::ByVariant);
-      EXPECT_EQ(variant.call_class == CallClass::Refused, variant.error != 0);
-      EXPECT_EQ(variant.call_class == CallClass::Refused, variant.reason != nullptr);
+      EXPECT_NE(variant.arg.kind, ArgKind::by_variant);
+      EXPECT_EQ(variant.call_class == CallClass::refused, variant.error != 0);
+      EXPECT_EQ(variant.call_class == CallClass::refused, variant.reason != nullptr);
       // Found again by its selector.
       SyscallArgs args{};
       args[table.selector_arg] = variant.selector & 0xffffffff;
@@ -169,12 +169,12 @@ TEST(SyscallTable, VariantsAreWellFormed) {
 
 TEST(SyscallTable, UnknownCommandsAreRefused) {
   CallShape shape = shape_of(*find_syscall(SYS_fcntl), {3, 0x7777, 0});
-  EXPECT_EQ(shape.call_class, CallClass::Refused);
+  EXPECT_EQ(shape.call_class, CallClass::refused);
   EXPECT_EQ(shape.error, EINVAL);
   // Options that no table lists are ordinary bytes.
   shape = shape_of(*find_syscall(SYS_getsockopt), {3, SOL_SOCKET, 0x7777, 0x1000, 0x2000});
-  EXPECT_EQ(shape.call_class, CallClass::Emulated);
-  EXPECT_EQ(shape.arg(3).kind, ArgKind::UpdateByLength);
+  EXPECT_EQ(shape.call_class, CallClass::emulated);
+  EXPECT_EQ(shape.arg(3).kind, ArgKind::update_by_length);
 }
 
 TEST(SyscallTable, CallsWithoutOutputNeedNoRedirection) {
@@ -195,7 +195,7 @@ TEST(SyscallTable, WhatRecordingCannotDoIsRefusedByName) {
     auto row =
         std::ranges::find_if(table, [&](const SyscallInfo& info) { return std::string(info.name) == name; });
     ASSERT_NE(row, table.end()) << name;
-    EXPECT_EQ(row->call_class, CallClass::Refused) << name;
+    EXPECT_EQ(row->call_class, CallClass::refused) << name;
   }
   // glibc falls back to clone on this error only.
   EXPECT_EQ(find_syscall(435)->error, ENOSYS);

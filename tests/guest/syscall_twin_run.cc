@@ -72,7 +72,7 @@ int64_t TwinRun::perform(uint64_t number, SyscallArgs args, bool compare) {
     result = raw_call(number, args);
   } else {
     CallShape shape = shape_of(*info, args);
-    EXPECT_NE(shape.call_class, CallClass::Refused) << info->name;
+    EXPECT_NE(shape.call_class, CallClass::refused) << info->name;
     const SyscallArgs& kernel_args = redirected_.prepare(shape, args, guest_);
     if (!needs_redirect(number)) {
       EXPECT_EQ(kernel_args, args) << info->name;

@@ -4,8 +4,8 @@
 // In the redirected run the kernel must not touch guest memory by itself.
 #pragma once
 
-#include "rdbtool/guest/syscalls/page_diff.h"
-#include "rdbtool/guest/syscalls/redirected_call.h"
+#include "rdbtool/syscalls/redirected_call.h"
+#include "tests/guest/page_diff.h"
 
 #include <functional>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace rdb::test {
 
 // Sixteen writable pages, an inaccessible one, a read-only one, an inaccessible one.
-class TwinGuest final : public GuestMemory {
+class TwinGuest final : public AccessibleMemory {
 public:
   static constexpr size_t kPage = 4096;
   static constexpr size_t kWritable = 16 * kPage;

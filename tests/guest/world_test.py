@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a program finds out about itself, its signals and its children is the same natively, under rdb run, and
 in a recording and its replay."""
-import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
 TARGETS = ["affinity", "children", "hidden", "seccomp", "sent_faults", "shared", "shared_ends", "signals"]
@@ -12,7 +9,7 @@ TARGETS = ["affinity", "children", "hidden", "seccomp", "sent_faults", "shared",
 
 class World(harness.TestCase):
     def native(self, name):
-        result = self.run_program([harness.target("world_" + name)])
+        result = self.run_program([harness.target("world/" + name)])
         self.assertGreater(len(result.out.splitlines()), 2, str(result))
         return result
 
@@ -20,7 +17,7 @@ class World(harness.TestCase):
         for name in TARGETS:
             with self.subTest(name):
                 native = self.native(name)
-                live = self.run_program([harness.rdb(), "run", harness.target("world_" + name)])
+                live = self.run_program([harness.rdb(), "run", harness.target("world/" + name)])
                 self.assertEqual(live.out, native.out)
                 self.assertEqual(live.status, native.status)
 
@@ -29,7 +26,7 @@ class World(harness.TestCase):
             native = self.native(name)
             for seed in ("1", "2", "3"):
                 with self.subTest(name, seed=seed):
-                    live = self.rdb("run", "--chaos", "--seed", seed, harness.target("world_" + name))
+                    live = self.rdb("run", "--chaos", "--seed", seed, harness.target("world/" + name))
                     self.assertEqual(live.out, native.out)
                     self.assertEqual(live.status, native.status)
 
@@ -49,13 +46,14 @@ class World(harness.TestCase):
 
     def test_no_signal_is_lost_around_execve(self):
         for words in ([], [harness.rdb(), "run"], [harness.rdb(), "record", "-q", "-o", self.path("trace")]):
-            result = self.run_program([*words, harness.target("world_exec_signal")])
+            result = self.run_program([*words, harness.target("world/exec_signal")])
             self.assertEqual(result.out, "rounds 30\nboth or one yes\nlost 0\n", f"\n{result}")
 
     def test_a_refused_call_is_named_once(self):
         for command in ("run", "record"):
-            result = self.run_program([harness.rdb(), command, harness.target("world_refused")])
-            self.assertEqual(result.out, "io_uring_setup ENOSYS 3 times\nuserfaultfd ENOSYS\nARCH_REQ_XCOMP_PERM EINVAL\nunknown EINVAL\n",
+            result = self.run_program([harness.rdb(), command, harness.target("world/refused")])
+            self.assertEqual(result.out,
+                             "io_uring_setup ENOSYS 3 times\nuserfaultfd ENOSYS\nARCH_REQ_XCOMP_PERM EINVAL\nunknown EINVAL\n",
                              f"\n{result}")
             refused = {"io_uring_setup": "ENOSYS", "userfaultfd": "ENOSYS", "arch_prctl ARCH_REQ_XCOMP_PERM": "EINVAL"}
             for name, error in refused.items():
@@ -69,7 +67,7 @@ class World(harness.TestCase):
                 native = self.native(name)
                 trace = self.path(name)
                 recorded = self.run_program([harness.rdb(), "record", "-q", "--checksum", "-o", trace,
-                                             harness.target("world_" + name)])
+                                             harness.target("world/" + name)])
                 self.assertEqual(recorded.out, native.out)
                 self.assertEqual(recorded.status, native.status)
                 # Together the processes write again what they wrote, each with the ending it had.

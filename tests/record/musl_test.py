@@ -2,9 +2,7 @@
 """Programs built with musl, static and dynamic: the same natively, live, recorded and replayed."""
 import os
 import shutil
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
 SOURCES = os.path.join(harness.SOURCE, "tests", "targets")
@@ -17,7 +15,7 @@ class Musl(harness.TestCase):
             self.skipTest("musl-gcc is not installed: scripts/deps")
 
     def check(self, name, arguments, *flags):
-        built = self.path(name)
+        built = self.path(os.path.basename(name))
         self.run_program(["/usr/bin/musl-gcc", "-O1", "-g", *flags, os.path.join(SOURCES, name + ".c"), "-o", built],
                          status=0)
         native = self.run_program([built, *arguments])
@@ -32,18 +30,18 @@ class Musl(harness.TestCase):
     def test_signals(self):
         for flags in ([], ["-static"]):
             with self.subTest(flags):
-                native, live, recorded = self.check("world_sent_faults", [], *flags)
+                native, live, recorded = self.check("world/sent_faults", [], *flags)
                 self.assertEqual((live, recorded), (native, native))
 
     def test_threads(self):
         for flags in ([], ["-static"]):
             for case in ("many", "detached", "chain", "exit_in_thread"):
                 with self.subTest((flags, case)):
-                    native, live, recorded = self.check("thr_lifetime", [case], *flags)
+                    native, live, recorded = self.check("threads/lifetime", [case], *flags)
                     self.assertEqual((live, recorded), (native, native))
 
     def test_lock_free(self):
-        self.check("thr_queue", [])
+        self.check("threads/queue", [])
 
 
 if __name__ == "__main__":

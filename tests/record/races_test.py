@@ -1,26 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Classic races that plain runs almost never show: rdb record --until-fail finds each, and the recording shows it
 every time."""
-import os
 import re
 import shutil
 import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
-FULL = "--full" in sys.argv
-if FULL:
-    sys.argv.remove("--full")
+FULL = harness.take_flag("--full")
 
 # What each prints when it happens, and a seed that shows it.
 RACES = {
-    "race_aba": ("ABA: one node, two owners\n", 3),
-    "race_double_checked": ("half made\n", 217),
-    "race_lost_update": ("lost update", 3),
-    "race_missed_wakeup": ("missed wake-up\n", 2),
-    "race_order": ("order violation\n", 2),
+    "aba": ("ABA: one node, two owners\n", 3),
+    "double_checked": ("half made\n", 217),
+    "lost_update": ("lost update", 3),
+    "missed_wakeup": ("missed wake-up\n", 2),
+    "order": ("order violation\n", 2),
 }
 SEEDS = 20
 
@@ -34,7 +30,7 @@ class Races(harness.TestCase):
                 trace = self.path(name)
                 # The seed shows it at once where the C library is the one it was found with.
                 found = self.rdb("record", "--until-fail", "-n", "300", "--seed", str(seed), "--checksum", "-o", trace,
-                                 harness.target(name), status=1)
+                                 harness.target("race/" + name), status=1)
                 self.assertRegex(found.err, r"run \d+ failed after .* \(seed \d+\)")
                 self.assertIn(message, found.out)
                 for _ in range(3):
@@ -45,11 +41,11 @@ class Races(harness.TestCase):
     def test_runs_to_failure(self):
         """Reports how many chaotic runs it takes, from many seeds on, and how many plain ones do not show it."""
         for name in RACES:
-            plain = sum(self.run_program([harness.target(name)]).status != 0 for _ in range(100))
+            plain = sum(self.run_program([harness.target("race/" + name)]).status != 0 for _ in range(100))
             runs = []
             for start in range(1000, 1000 + 100 * SEEDS, 100):
                 found = self.rdb("record", "--until-fail", "-n", "1000", "--seed", str(start), "-o", self.path("trace"),
-                                 harness.target(name), status=1)
+                                 harness.target("race/" + name), status=1)
                 runs.append(int(re.search(r"run (\d+) failed", found.err).group(1)))
                 shutil.rmtree(self.path("trace"))
             runs.sort()

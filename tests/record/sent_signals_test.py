@@ -5,9 +5,7 @@ import os
 import pty
 import signal
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
 # Tells which signals come, until SIGTERM or the end of its input. Not with print(): Python refuses to enter it from a
@@ -82,6 +80,52 @@ class SentSignals(harness.TestCase):
         self.expect(child, "got 1")
         self.assertEqual(child.communicate()[0], "end\n")
         self.check_replay(["ready", "got 1", "got 10", "got 1", "got 12", "got 1", "end"], 0)
+
+    def of_the_session(self, child):
+        """Numbers, names and command lines of rdb and of all processes in its session."""
+        found = []
+        for entry in os.listdir("/proc"):
+            try:
+                if entry.isdigit() and os.getsid(int(entry)) == child.pid:
+                    with open(f"/proc/{entry}/comm", encoding="ascii") as comm, open(f"/proc/{entry}/cmdline", "rb") as cmdline:
+                        found.append((int(entry), comm.read().strip(), cmdline.read().split(b"\0")))
+            except OSError:
+                pass  # it has ended
+        return found
+
+    def test_those_to_all_that_are_called_rdb_are_passed_on(self):
+        """As killall(1) and pkill(1) find them, by name and by command line."""
+        child = self.start(LISTENER)
+        for find in (lambda name, words: name == "rdb", lambda name, words: "rdb" in name,
+                     lambda name, words: os.path.basename(words[0]) == b"rdb"):
+            found = self.of_the_session(child)
+            self.assertGreater(len(found), 2, found)
+            meant = [pid for pid, name, words in found if find(name, words)]
+            self.assertEqual(meant, [child.pid], found)
+            for pid in meant:
+                os.kill(pid, signal.SIGUSR1)
+            self.expect(child, "got 10")
+        # By a word of the program's command line, which is in rdb's, too.
+        for pid, _, words in self.of_the_session(child):
+            if any(b"python3" in word for word in words):
+                os.kill(pid, signal.SIGUSR2)
+        self.expect(child, "got 12")
+        child.send_signal(signal.SIGTERM)
+        self.expect(child, "got 15")
+        self.assertEqual(child.communicate()[0], "")
+        self.check_replay(["ready", *["got 10"] * 3, "got 12", "got 15"], 7)
+
+    def test_those_to_every_process_come_once(self):
+        """As systemd does it with those of a service."""
+        child = self.start(LISTENER)
+        for _ in range(3):
+            for pid, _, _ in self.of_the_session(child):
+                os.kill(pid, signal.SIGHUP)
+            self.expect(child, "got 1")
+            child.send_signal(signal.SIGUSR1)
+            self.expect(child, "got 10")
+        self.assertEqual(child.communicate()[0], "end\n")
+        self.check_replay(["ready", *["got 1", "got 10"] * 3, "end"], 0)
 
     def test_ctrl_c_comes_once(self):
         here, there = pty.openpty()
@@ -191,7 +235,8 @@ class UntilFail(harness.TestCase):
         """The second run waits for ever."""
         result = self.rdb("record", "--until-fail", "--for", "4s", "/bin/sh", "-c", "echo go; mkdir first || exec sleep 1000",
                           status=124)
-        self.assertRegex(result.err, r"the time is over; none of 1 runs failed in .* s, and the next went on for .* s: it is kept")
+        self.assertRegex(result.err,
+                         r"the time is over; none of 1 runs failed in .* s, and the next went on for .* s: it is kept")
         self.assertIn("go\n", self.rdb("replay", status=0).out)
 
     def test_a_run_in_progress_when_the_time_is_over_is_no_failure(self):
@@ -200,8 +245,8 @@ class UntilFail(harness.TestCase):
         self.assertEqual(self.rdb("ls", status=0).out.count("sh-"), 0)
 
     def test_bad_use(self):
-        for words in (["-n", "0"], ["-n", "-1"], ["-n", "x"], ["--for", "nan"], ["--for", "inf"], ["--for", "-1"], ["--for", "1d"],
-                      ["--detect", "/no/where"], ["--detect", "/etc/passwd"]):
+        for words in (["-n", "0"], ["-n", "-1"], ["-n", "x"], ["--for", "nan"], ["--for", "inf"], ["--for", "-1"],
+                      ["--for", "1d"], ["--detect", "/no/where"], ["--detect", "/etc/passwd"]):
             with self.subTest(words):
                 result = self.rdb("record", "--until-fail", *words, "/bin/true", status=2)
                 self.assertEqual(len(result.err.splitlines()), 1 if "--detect" not in words else 2, result.err)

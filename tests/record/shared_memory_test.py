@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Memory that recorded processes share: what they do there is in the log of each, and what cannot be is refused by
-name. More of it in tests/targets/world_shared*.c."""
+name. More of it in tests/targets/world/shared*.c."""
 import os
 import signal
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
 
@@ -31,18 +29,19 @@ class SharedMemory(harness.TestCase):
     def test_memory_that_is_used_in_all_ways_at_once(self):
         for seed in range(3):
             trace = self.path(f"trace-{seed}")
-            recorded = self.rdb("record", "-q", "--checksum", "-o", trace, harness.target("rec_shared_stress"), str(seed), status=0)
+            recorded = self.rdb("record", "-q", "--checksum", "-o", trace, harness.target("record/shared_stress"), str(seed),
+                                status=0)
             self.assertEqual(recorded.out, "end\n", f"\n{recorded}")
             self.replay_processes(trace)
 
     def test_instructions_that_wait_for_memory_in_the_middle(self):
         trace = self.path("trace")
-        recorded = self.rdb("record", "-q", "--checksum=calls", "-o", trace, harness.target("rec_shared_middle"), status=0)
+        recorded = self.rdb("record", "-q", "--checksum=calls", "-o", trace, harness.target("record/shared_middle"), status=0)
         self.assertEqual(self.rdb("replay", trace, status=0).out, recorded.out)
         self.assertRegex(recorded.out, r"^sums \d+ \d+, alarms \d+, in the middle 0\n$")
 
     def test_processes_that_wait_for_each_others_shared_memory(self):
-        recorded = self.rdb("record", "-o", self.path("trace"), harness.target("rec_copies"), status=125)
+        recorded = self.rdb("record", "-o", self.path("trace"), harness.target("record/copies"), status=125)
         self.assertRegex(recorded.err, r"rdb: not supported: memory shared by recorded processes: \d+ and \d+, which copy from "
                                        r"page to page with one instruction, wait for each other at 0x\w+\n")
         self.assertEqual(self.rdb("replay", self.path("trace"), status=0).out, "before\n")
@@ -101,11 +100,11 @@ class SharedMemory(harness.TestCase):
         self.assertEqual(self.rdb("replay", trace, status=0).out, "125 125\n0 0\n0 125\n")
 
     def test_system_v_memory(self):
-        native = self.run_program([harness.target("rec_segment")], status=0)
+        native = self.run_program([harness.target("record/segment")], status=0)
         for options in (["--checksum=calls"], ["--check-pages"], ["--chaos", "--seed", "3", "--checksum"]):
             with self.subTest(options):
                 trace = self.path("-".join(["trace", *options]))
-                recorded = self.rdb("record", "-q", *options, "-o", trace, harness.target("rec_segment"), status=0)
+                recorded = self.rdb("record", "-q", *options, "-o", trace, harness.target("record/segment"), status=0)
                 self.assertEqual(recorded.out, native.out)
                 parts = [result.out for _, result in self.replay_processes(trace)]
                 self.assertEqual(parts, [native.out.replace("child\n", ""), "child\n"])

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A guest for each class of system calls: recorded with the page check on, which stops at a call that changes memory
 which the table of system calls does not announce, and replayed."""
-import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import harness
 
 CLASSES = ["events", "faults", "files", "ipc", "signals", "sockets", "terminal", "threads"]
@@ -32,8 +29,8 @@ class SystemCalls(harness.TestCase):
         return recorded
 
     def test_process(self):
-        native = self.run_program([harness.target("sys_process")], status=0)
-        recorded = self.rdb("record", "--checksum", "-o", "trace", harness.target("sys_process"), "all", status=0)
+        native = self.run_program([harness.target("syscalls/process")], status=0)
+        recorded = self.rdb("record", "--checksum", "-o", "trace", harness.target("syscalls/process"), "all", status=0)
         self.assert_in_order(native.out.splitlines(), recorded.out.splitlines())
         # What its children wrote is theirs.
         parts = [result.out.splitlines() for _, result in self.replay_processes("trace")]
@@ -41,11 +38,11 @@ class SystemCalls(harness.TestCase):
         self.assertEqual(sorted(sum(parts, [])), sorted(recorded.out.splitlines()))
 
     def test_a_file_changed_while_it_is_mapped(self):
-        recorded = self.check([harness.target("rec_mapped_files")])
+        recorded = self.check([harness.target("record/mapped_files")])
         self.assertEqual(len(recorded.out.splitlines()), 11)
 
     def test_output_that_is_never_in_memory(self):
-        recorded = self.check([harness.target("rec_passed_output")])
+        recorded = self.check([harness.target("record/passed_output")])
         self.assertEqual(recorded.out.count("\n"), 4)
 
     def test_a_private_mapping_beside_a_shared_one_is_refused_by_name(self):
@@ -56,7 +53,8 @@ class SystemCalls(harness.TestCase):
                       f"one = mmap.mmap(file.fileno(), 4096, flags=mmap.MAP_{first})\n"
                       f"other = mmap.mmap(file.fileno(), 4096, flags=mmap.MAP_{second})\n")
             recorded = self.rdb("record", "-o", self.path(first), "/usr/bin/python3", "-c", script, status=125)
-            self.assertRegex(recorded.err, "rdb: not supported: a private mapping of /.*/file beside a shared one that is writable\n")
+            self.assertRegex(recorded.err,
+                             "rdb: not supported: a private mapping of /.*/file beside a shared one that is writable\n")
 
     def test_pages_that_are_dropped(self):
         script = ("import mmap\n"
@@ -99,13 +97,13 @@ class SystemCalls(harness.TestCase):
         self.check(["/bin/sh", "-c", "echo seen; echo unseen > /dev/null"])
 
     def test_what_comes_from_the_machine(self):
-        recorded = self.check([harness.target("rec_inputs")])
+        recorded = self.check([harness.target("record/inputs")])
         for word in ("rdtsc ", "rdtscp ", "cpuid f", "clock 7", "alarm at", "alarm(1) at", "suspended", "inotify 400"):
             self.assertIn(word, recorded.out)
 
     def test_one_file_at_two_places_is_refused_by_name(self):
         trace = self.path("trace")
-        recorded = self.rdb("record", "-o", trace, harness.target("rec_inputs"), "twice", status=125)
+        recorded = self.rdb("record", "-o", trace, harness.target("record/inputs"), "twice", status=125)
         self.assertRegex(recorded.err, "rdb: not supported: two shared mappings of .*twice-.*, one of them writable\n")
         replayed = self.rdb("replay", trace, status=0)
         self.assertEqual(replayed.out, "first\n")
@@ -145,8 +143,8 @@ class SystemCalls(harness.TestCase):
 
 def add_tests():
     for name in CLASSES:
-        setattr(SystemCalls, f"test_{name}", lambda self, name=name: self.check_facts(f"sys_{name}", "--check-pages"))
-        setattr(SystemCalls, f"test_{name}_quickly", lambda self, name=name: self.check_facts(f"sys_{name}"))
+        setattr(SystemCalls, f"test_{name}", lambda self, name=name: self.check_facts(f"syscalls/{name}", "--check-pages"))
+        setattr(SystemCalls, f"test_{name}_quickly", lambda self, name=name: self.check_facts(f"syscalls/{name}"))
 
 
 add_tests()

@@ -2,7 +2,7 @@
 // A small trace with one byte changed, for every byte, and cut off, at every length: what is read is always a
 // prefix of what was written, the end is named, and nothing worse happens.
 #include "rdbtool/base/error.h"
-#include "rdbtool/trace/block_format.h"
+#include "rdbtool/trace/format/block_format.h"
 #include "tests/trace/sample.h"
 
 #include <algorithm>
@@ -79,7 +79,7 @@ protected:
     }
     process->append(sample.exit());
     process->append(Chunk{ThreadId(1000), 0});
-    process->close(LogClose::kFinished);
+    process->close(LogClose::finished);
     writer.finish({});
     whole_ = read_run(path_);
     ASSERT_TRUE(whole_.end.complete());
@@ -117,7 +117,7 @@ protected:
       return;
     }
     EXPECT_FALSE(seen.end.file.empty()) << what;
-    EXPECT_FALSE(seen.end.reason.empty() && seen.end.kind != LogEnd::Kind::kClosed) << what;
+    EXPECT_FALSE(seen.end.reason.empty() && seen.end.kind != LogEnd::Kind::closed) << what;
   }
 
   void try_all(const std::string& file) {
@@ -170,7 +170,7 @@ TEST_F(Damage, EveryBlockOfTheInputLogIsFoundByItsOffset) {
     changed[at + sizeof header + header.stored_size / 2] ^= 4;
     write_bytes(target, changed);
     Seen seen = read_run(path_);
-    EXPECT_EQ(seen.end.kind, LogEnd::Kind::kDamaged);
+    EXPECT_EQ(seen.end.kind, LogEnd::Kind::damaged);
     EXPECT_EQ(seen.end.offset, at);
     EXPECT_EQ(seen.end.file, target.string());
     EXPECT_NE(seen.end.describe().find("checksum"), std::string::npos) << seen.end.describe();
@@ -188,7 +188,7 @@ TEST_F(Damage, ALogOfAnotherTraceIsNotAccepted) {
   Input start = sample.start();
   auto process = other.add_process(start.as<StartInput>());
   process->append(start);
-  process->close(LogClose::kFinished);
+  process->close(LogClose::finished);
   fs::copy_file(other.path() + "/1000/inputs", path_ + "/1000/inputs", fs::copy_options::overwrite_existing);
   Seen seen = read_run(path_);
   EXPECT_TRUE(seen.steps.empty());

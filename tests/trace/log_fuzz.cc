@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // libFuzzer's way into everything that reads bytes which others made: log files, with checksums made right so
 // that the layers behind them are reached, frames from a ring, headers of tar files.
-#include "rdbtool/trace/block_format.h"
-#include "rdbtool/trace/frame_decoder.h"
-#include "rdbtool/trace/reader.h"
-#include "rdbtool/trace/tar.h"
+#include "rdbtool/trace/format/block_format.h"
+#include "rdbtool/trace/format/tar.h"
+#include "rdbtool/trace/ring/frame_decoder.h"
+#include "rdbtool/trace/ring/ring.h"
+#include "rdbtool/trace/trace_reader.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -155,7 +156,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   case 1: { // a sound file header, then anything
     std::vector<uint8_t> bytes = in.rest();
     Bytes none(nullptr, 0);
-    std::string inputs = plausible_log(LogKind::kInputs, none);
+    std::string inputs = plausible_log(LogKind::inputs, none);
     append(inputs, bytes.data(), bytes.size());
     read_logs(inputs, inputs, 7);
     break;
@@ -164,16 +165,25 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     size_t half = size / 2;
     std::vector<uint8_t> first = in.take(half);
     Bytes one(first.data(), first.size());
-    std::string inputs = plausible_log(LogKind::kInputs, one);
-    read_logs(inputs, plausible_log(LogKind::kChunks, in), data[size / 2]);
+    std::string inputs = plausible_log(LogKind::inputs, one);
+    read_logs(inputs, plausible_log(LogKind::chunks, in), data[size / 2]);
     break;
   }
   case 3: {
     std::vector<uint8_t> bytes = in.rest();
     DecodedFrame frame;
-    std::span<const uint8_t> left = bytes;
+    std::span<uint8_t> left = bytes;
     volatile uint64_t sum = 0;
-    while (decode_frame(left, frame)) {
+    for (;;) {
+      // With a checksum that is right.
+      Frame head = {};
+      if (left.size() >= sizeof head) {
+        std::memcpy(&head, left.data(), sizeof head);
+        if (head.words > 0 && head.size() <= left.size())
+          head.check = frame_check(left.data(), head.words, bytes.size() - left.size());
+        std::memcpy(left.data(), &head.check, sizeof head.check);
+      }
+      if (!decode_frame(left, bytes.size() - left.size(), frame)) break;
       if (!frame.is_chunk) sum = sum + use(frame.input);
       left = left.subspan(frame.size);
     }

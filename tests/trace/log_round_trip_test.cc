@@ -42,7 +42,7 @@ Recorded write_sample(TraceWriter& trace, uint64_t seed, int count) {
   }
   add(sample.exit());
   end_turn();
-  process->close(LogClose::kFinished);
+  process->close(LogClose::finished);
   trace.finish({});
   return recorded;
 }
@@ -126,7 +126,7 @@ TEST(LogRoundTrip, CallsTakenAheadAreTheSameRun) {
     process->append(sample.exit());
     sample.advance(1);
     process->append(Chunk{start.thread, sample.now() - turn_begin});
-    process->close(LogClose::kFinished);
+    process->close(LogClose::finished);
     writer.finish({});
     TraceReader trace("");
     size_t taken = 0, none = 0;
@@ -217,7 +217,7 @@ TEST(LogRoundTrip, AnInputInSeveralRecordsHasOnePosition) {
   }
   Input after = sample.exit();
   process->append(after);
-  process->close(LogClose::kFinished);
+  process->close(LogClose::finished);
 
   TraceReader trace("");
   InputReader inputs = trace.inputs(trace.processes()[0]);

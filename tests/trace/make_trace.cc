@@ -3,7 +3,7 @@
 //   make_trace exit|signal|cut|running FILE
 // FILE is stored as the mapped program. Prints the trace's path. `cut` dies before the end is written;
 // `running` keeps recording until its standard input closes.
-#include "rdbtool/trace/log_consumer.h"
+#include "rdbtool/trace/ring/log_consumer.h"
 #include "tests/trace/recording.h"
 #include "tests/trace/sample.h"
 
@@ -41,26 +41,27 @@ int run_program(LogProducer& log, const char* file, bool by_signal) {
   if (!log.store_file(fd, file, &map.file)) return 1;
   log.append(kMain, Time(0), map);
 
-  log.append(kMain, Time(100), InstructionInput{InstructionOp::kRdtsc, 1, {123456789}});
+  log.append(kMain, Time(100), InstructionInput{InstructionOp::rdtsc, 1, {123456789}});
   log.append(kMain, Time(200),
              ThreadStartInput{kHelper, GuestAddr(0x7f0000000000), GuestAddr(0x7f0000001000), 0x3d0f00});
   log.append(Chunk{kMain, 250});
   const uint8_t data[] = "hello\n";
   MemoryWrite write = {GuestAddr(0x500000), data, 6};
-  log.append(kHelper, Time(300), SyscallInput{0, OutputStream::kNone, 6, 0x1111}, &write, 1);
-  log.append(kHelper, Time(310), SyscallInput{1, OutputStream::kStdout, 6, 0x2222});
-  log.append(kHelper, Time(320), SyscallInput{2, OutputStream::kNone, -2, 0x3333});
-  log.append(kHelper, Time(330), OutputInput{OutputStream::kTerminal, {data, 6}});
+  log.append(kHelper, Time(300), SyscallInput{0, OutputStream::none, 6, 0x1111}, &write, 1);
+  log.append(kHelper, Time(310), SyscallInput{1, OutputStream::standard_output, 6, 0x2222});
+  log.append(kHelper, Time(320), SyscallInput{2, OutputStream::none, -2, 0x3333});
+  log.append(kHelper, Time(330), OutputInput{OutputStream::terminal, {data, 6}});
   log.append(kHelper, Time(340), ThreadEndInput{0});
   log.append(Chunk{kHelper, 90});
 
   ProducerEnds ends;
-  if (!log.prepare_child(ProcessOrigin::kForked, Time(400), &ends)) return 1;
+  if (!log.prepare_child(ProcessOrigin::forked, Time(400), &ends)) return 1;
   pid_t child = fork();
   if (child == 0) {
-    if (!log.adopt_child(ends)) _exit(1);
+    log.detach();
+    if (!log.attach(ends)) _exit(1);
     StartInput forked = start;
-    forked.origin = ProcessOrigin::kForked;
+    forked.origin = ProcessOrigin::forked;
     forked.pid = 4002;
     forked.parent_pid = 4000;
     forked.parent_time = Time(400);
@@ -74,12 +75,12 @@ int run_program(LogProducer& log, const char* file, bool by_signal) {
 
   uint64_t time = 1000;
   for (int i = 0; i < 30'000; ++i, time += 10)
-    log.append(kMain, Time(time), SyscallInput{39, OutputStream::kNone, 4000, static_cast<uint64_t>(i)});
+    log.append(kMain, Time(time), SyscallInput{39, OutputStream::none, 4000, static_cast<uint64_t>(i)});
   log.append(kMain, Time(time), ChecksumInput{0xaaaa, 0xbbbb, 17});
   if (by_signal) {
     SignalInput signal;
     signal.number = 11;
-    signal.action = SignalAction::kFatal;
+    signal.action = SignalDelivery::fatal;
     signal.synchronous = true;
     log.append(kMain, Time(time), signal);
   }
@@ -111,7 +112,7 @@ int make(const char* kind, const char* file) {
     }
   }
   TraceEnd end;
-  end.kind = by_signal ? EndKind::kSignalled : EndKind::kExited;
+  end.kind = by_signal ? EndKind::signalled : EndKind::exited;
   end.status = by_signal ? 11 : 3;
   consumer.finish();
   writer.finish(end);

@@ -3,8 +3,8 @@
 // other.
 #pragma once
 
-#include "rdbtool/trace/log_consumer.h"
-#include "rdbtool/trace/writer.h"
+#include "rdbtool/trace/ring/log_consumer.h"
+#include "rdbtool/trace/trace_writer.h"
 
 #include <functional>
 #include <sys/types.h>

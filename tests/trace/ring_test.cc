@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The way from a recorded process through its ring into the trace, with every party allowed to die.
 #include "rdbtool/base/error.h"
-#include "rdbtool/trace/reader.h"
-#include "rdbtool/trace/ring.h"
+#include "rdbtool/trace/ring/ring.h"
+#include "rdbtool/trace/trace_reader.h"
 #include "tests/trace/recording.h"
 #include "tests/trace/sample.h"
 
@@ -152,7 +152,7 @@ TEST(Ring, ProcessesRecordSideBySide) {
       ASSERT_NE(input, nullptr);
       ASSERT_EQ(input->as<SyscallInput>().number, static_cast<uint32_t>(process.pid) + i);
     }
-    EXPECT_EQ(inputs.next()->kind(), InputKind::kExit);
+    EXPECT_EQ(inputs.next()->kind(), InputKind::exit);
     EXPECT_EQ(inputs.next(), nullptr);
     EXPECT_TRUE(inputs.end().complete());
   }
@@ -197,8 +197,8 @@ TEST(Ring, AKilledProcessLeavesAllThatItHadAppended) {
     uint32_t found = count_calls(inputs);
     EXPECT_GE(found, appended);
     EXPECT_LE(found, appended + 1);
-    EXPECT_EQ(inputs.end().kind, LogEnd::Kind::kClosed);
-    EXPECT_EQ(inputs.end().close, LogClose::kProducerDied);
+    EXPECT_EQ(inputs.end().kind, LogEnd::Kind::closed);
+    EXPECT_EQ(inputs.end().close, LogClose::producer_died);
     munmap(done, 4096);
   }
 }
@@ -229,7 +229,7 @@ TEST(Ring, AnInputCutByDeathIsNotHandedOut) {
   InputReader inputs = trace.inputs(trace.processes()[0]);
   uint32_t found = count_calls(inputs);
   EXPECT_LE(found, 5u); // the sixth call is there in part, or not at all
-  EXPECT_EQ(inputs.end().close, LogClose::kProducerDied);
+  EXPECT_EQ(inputs.end().close, LogClose::producer_died);
 }
 
 TEST(Ring, TheDeathOfTheConsumerEndsTheWait) {
@@ -240,7 +240,7 @@ TEST(Ring, TheDeathOfTheConsumerEndsTheWait) {
     append_start(producer);
     while (append_calls(producer, 0, 1)) {
     }
-    return producer.stop_reason() == StopReason::kConsumerGone ? 42 : 1;
+    return producer.stop_reason() == LogStop::consumer_gone ? 42 : 1;
   });
   consumer.reset();
   EXPECT_EQ(status_of(child), 42);
@@ -254,7 +254,7 @@ TEST(Ring, RequestsOfADeadConsumerFailAtOnce) {
     ContentId id;
     int fd = open("/proc/self/exe", O_RDONLY);
     bool stored = producer.store_file(fd, "self", &id);
-    return !stored && producer.stop_reason() == StopReason::kConsumerGone ? 42 : 1;
+    return !stored && producer.stop_reason() == LogStop::consumer_gone ? 42 : 1;
   });
   consumer.reset();
   EXPECT_EQ(status_of(child), 42);
@@ -269,7 +269,7 @@ TEST(Ring, StopReachesTheProducer) {
     uint32_t i = 0;
     while (append_calls(producer, i, 1))
       ++i;
-    return producer.stop_reason() == StopReason::kRequested ? 42 : 1;
+    return producer.stop_reason() == LogStop::requested ? 42 : 1;
   });
   for (int i = 0; i < 5; ++i)
     pump_once(consumer);
@@ -278,7 +278,7 @@ TEST(Ring, StopReachesTheProducer) {
   TraceReader trace("");
   InputReader inputs = trace.inputs(trace.processes()[0]);
   EXPECT_GT(count_calls(inputs), 0u);
-  EXPECT_EQ(inputs.end().close, LogClose::kStopped);
+  EXPECT_EQ(inputs.end().close, LogClose::stopped);
 }
 
 TEST(Ring, DrainWaitsUntilEverythingIsOnDisk) {
@@ -341,12 +341,13 @@ TEST(Ring, AForkedChildHasALogOfItsOwn) {
     append_start(producer, 1000);
     append_calls(producer, 0, 10);
     ProducerEnds ends;
-    if (!producer.prepare_child(ProcessOrigin::kForked, Time(100), &ends)) return 1;
+    if (!producer.prepare_child(ProcessOrigin::forked, Time(100), &ends)) return 1;
     pid_t grandchild = fork();
     if (grandchild == 0) {
-      if (!producer.adopt_child(ends)) _exit(2);
+      producer.detach();
+      if (!producer.attach(ends)) _exit(2);
       StartInput start;
-      start.origin = ProcessOrigin::kForked;
+      start.origin = ProcessOrigin::forked;
       start.pid = 1001;
       start.parent_pid = 1000;
       start.parent_time = Time(100);
@@ -367,7 +368,7 @@ TEST(Ring, AForkedChildHasALogOfItsOwn) {
   const ProcessInfo& forked = trace.processes()[1];
   EXPECT_EQ(forked.name, "1001");
   EXPECT_EQ(forked.parent, "1000");
-  EXPECT_EQ(forked.origin, ProcessOrigin::kForked);
+  EXPECT_EQ(forked.origin, ProcessOrigin::forked);
   EXPECT_EQ(forked.parent_time, Time(100));
   ChunkReader chunks = trace.chunks(forked);
   const TimedChunk* chunk = chunks.next();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tests/trace/sample.h"
 
-#include "rdbtool/trace/record_codec.h"
+#include "rdbtool/trace/format/record_codec.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -74,7 +74,7 @@ Input SampleRun::start() {
 }
 
 Input SampleRun::read_call(size_t size) {
-  Input input = at_now(SyscallInput{0, OutputStream::kNone, static_cast<int64_t>(size), random_()});
+  Input input = at_now(SyscallInput{0, OutputStream::none, static_cast<int64_t>(size), random_()});
   auto data = bytes(size);
   write_lists_.push_back({{GuestAddr(0x7ffd00002000), data.data(), data.size()}});
   input.writes = write_lists_.back();
@@ -88,7 +88,7 @@ Input SampleRun::any() {
     SignalInput signal;
     signal.number = 11;
     signal.synchronous = number(2) == 1;
-    signal.action = SignalAction(1 + number(3));
+    signal.action = SignalDelivery(1 + number(3));
     signal.frame = GuestAddr(random_());
     signal.mask = random_();
     signal.hash = random_();
@@ -116,11 +116,11 @@ Input SampleRun::any() {
     map.flags = static_cast<uint32_t>(random_());
     map.address = GuestAddr(random_());
     map.length = random_() >> 20;
-    if (map.op == MapOp::kRemap) {
+    if (map.op == MapOp::remap) {
       map.old_address = GuestAddr(random_());
       map.old_length = 4096;
     }
-    map.has_file = map.op == MapOp::kMap && number(2) == 1;
+    map.has_file = map.op == MapOp::map && number(2) == 1;
     if (map.has_file) {
       map.offset = number(100) * 4096;
       map.file = {random_(), random_() >> 30};

@@ -3,8 +3,8 @@
 // temporary directory to put traces in.
 #pragma once
 
-#include "rdbtool/trace/reader.h"
-#include "rdbtool/trace/writer.h"
+#include "rdbtool/trace/trace_reader.h"
+#include "rdbtool/trace/trace_writer.h"
 
 #include <deque>
 #include <random>

@@ -3,9 +3,9 @@
 // and links of directories.
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/hash.h"
-#include "rdbtool/trace/block_writer.h"
-#include "rdbtool/trace/json_text.h"
-#include "rdbtool/trace/record_codec.h"
+#include "rdbtool/trace/format/block_writer.h"
+#include "rdbtool/trace/format/json_text.h"
+#include "rdbtool/trace/format/record_codec.h"
 #include "rdbtool/trace/store.h"
 #include "rdbtool/trace/trace_dir.h"
 #include "tests/trace/sample.h"
@@ -167,7 +167,7 @@ TEST(Codec, ASystemCallIsSmall) {
     // read, fstat, mmap, close, failing open; buffers in different places
     MemoryWrite write = {GuestAddr(i % 2 == 0 ? 0x7ffd12340000 : 0x55d0c0ffe000), bytes.data(),
                          i % 5 == 0 ? size_t{4096} : size_t{144}};
-    SyscallInput call = {static_cast<uint32_t>(i % 300), OutputStream::kNone,
+    SyscallInput call = {static_cast<uint32_t>(i % 300), OutputStream::none,
                          i % 5 == 2   ? 0x7f1234560000
                          : i % 5 == 4 ? -2
                                       : 4096,
@@ -193,8 +193,8 @@ TEST(Metadata, ComesBack) {
   metadata.environment.push_back("BYTES=\xff\x80");
   metadata.chaos_seed = UINT64_MAX;
   metadata.cpu = CpuInfo::of_this_machine();
-  metadata.state = TraceState::kFinished;
-  metadata.end = {EndKind::kSignalled, 11, "a reason", 5};
+  metadata.state = TraceState::finished;
+  metadata.end = {EndKind::signalled, 11, "a reason", 5};
   metadata.files = {{{0x1234, 77}, "/lib/x.so", "abcd"}};
   Metadata back = Metadata::from_json(metadata.to_json(), "m");
   EXPECT_EQ(back.to_json(), metadata.to_json());
@@ -402,6 +402,15 @@ TEST(TraceDir, NamesCountUpAndLatestFollows) {
     metadata.program = "/bin/od d\n";
     TraceWriter writer(metadata);
     EXPECT_EQ(writer.path(), trace_root() + "/od_d_-" + std::to_string(i));
+    // Not before there is something in it.
+    std::error_code none;
+    EXPECT_EQ(fs::read_symlink(trace_root() + "/latest", none),
+              i == 0 ? "" : "od_d_-" + std::to_string(i - 1));
+    EXPECT_FALSE(writer.has_process());
+    StartInput start;
+    start.pid = 1000;
+    writer.add_process(start);
+    EXPECT_TRUE(writer.has_process());
     EXPECT_EQ(fs::read_symlink(trace_root() + "/latest"), "od_d_-" + std::to_string(i));
     EXPECT_EQ(fs::status(writer.path()).permissions(), fs::perms::owner_all);
   }
@@ -409,6 +418,9 @@ TEST(TraceDir, NamesCountUpAndLatestFollows) {
   EXPECT_EQ(list_traces().size(), 3u);
   // One outside does not become the latest.
   TraceWriter outside(sample_metadata(), dir.path() + "/mine");
+  StartInput start;
+  start.pid = 1000;
+  outside.add_process(start);
   EXPECT_EQ(fs::read_symlink(trace_root() + "/latest"), "od_d_-2");
   EXPECT_NE(
       complaint([&] { TraceWriter again(sample_metadata(), dir.path() + "/mine"); }).find("File exists"),

@@ -58,10 +58,12 @@ def go(command):
     for thread in gdb.selected_inferior().threads():
         if thread.ptid[1] == runs_next:
             thread.switch()
-    monitor("moved")
-    look_again()
-    # gdb follows the list of libraries by breakpoints in the dynamic linker, and a jump passes none of them.
-    gdb.execute("sharedlibrary", to_string=True)
+    try:
+        monitor("moved")
+    finally:  # a move that failed has led somewhere, too
+        look_again()
+        # gdb follows the list of libraries by breakpoints in the dynamic linker, and a jump passes none of them.
+        gdb.execute("sharedlibrary", to_string=True)
     gdb.write(output_of("frame"))
 
 
@@ -231,8 +233,23 @@ def visible(text):
 
 
 def say(text):
-    answers.write(text)
-    answers.flush()
+    try:
+        answers.write(text)
+        answers.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # gdb would print the error and go on: nobody sees the rest of the answers.
+        complain(f"cannot write to standard output: {error.strerror}")
+        os._exit(125)
+
+
+def complain(text):
+    try:
+        complaints.write(visible(text if text.startswith("rdb: ") else "rdb: " + text) + "\n")
+        complaints.flush()
+    except OSError:
+        pass  # nobody can be told; the exit status still says it
 
 
 def set_aside(descriptor):
@@ -242,6 +259,14 @@ def set_aside(descriptor):
     os.dup2(nowhere, descriptor)
     os.close(nowhere)
     return kept
+
+
+def has_failed():
+    """Has the replay? Then the process that serves it says why, after gdb."""
+    try:
+        return output_of("monitor failed") == "yes\n"
+    except gdb.error:  # there is no connection
+        return False
 
 
 class Query(gdb.Command):
@@ -257,9 +282,9 @@ class Query(gdb.Command):
         except BrokenPipeError:
             gdb.execute("quit 0")
         except Exception as error:  # whatever it is, the user sees one line
-            text = str(error).strip()
-            complaints.write(visible(text if text.startswith("rdb: ") else "rdb: " + text) + "\n")
-            complaints.flush()
+            if has_failed():
+                gdb.execute("quit 2")
+            complain(str(error).strip())
             gdb.execute("quit 2")
 
 
@@ -457,13 +482,15 @@ Query("rdb-print", answer_print)
 
 
 def load_printers(event):
-    """A library's printers are found by its path; the recorded copy has another."""
+    """A library's printers are found by its path; the recorded copy has another. And where gdb runs no scripts of
+    recorded files, those that the machine itself has for its libraries are still wanted."""
     root = gdb.parameter("sysroot")
     name = event.new_objfile.filename or ""
-    if not root or root == "/" or not name.startswith(root):
+    if not root or gdb.parameter("auto-load python-scripts") or not name.startswith(root):
         return
-    script = "/usr/share/gdb/auto-load" + name[len(root):] + "-gdb.py"
-    real = "/usr/share/gdb/auto-load" + os.path.realpath(name[len(root):]) + "-gdb.py"
+    path = "/" + name[len(root):].lstrip("/")
+    script = "/usr/share/gdb/auto-load" + path + "-gdb.py"
+    real = "/usr/share/gdb/auto-load" + os.path.realpath(path) + "-gdb.py"
     for path in (script, real):
         if os.path.exists(path):
             # Where a library's script finds its modules it works out from the library's path.

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "rdbtool/base/temporary_folder.h"
+
+#include "rdbtool/base/error.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace rdb {
+
+TemporaryPlace TemporaryPlace::chosen() {
+  for (const char* variable : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"})
+    if (const char* value = std::getenv(variable); value != nullptr && *value != '\0')
+      return {value, variable};
+  return {};
+}
+
+std::string TemporaryPlace::trouble() const {
+  return fmt::format(
+      "cannot make a temporary file or folder in {}: {}; set {} to a folder that you can write to", path,
+      std::strerror(errno), variable);
+}
+
+TemporaryFolder::TemporaryFolder(const std::string& name) {
+  TemporaryPlace place = TemporaryPlace::chosen();
+  path_ = std::filesystem::absolute(place.path) / (name + "-XXXXXX");
+  AllSignalsBlocked blocked;
+  if (mkdtemp(path_.data()) == nullptr) user_error("{}", place.trouble());
+  remover_.emplace(path_);
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+} // namespace rdb

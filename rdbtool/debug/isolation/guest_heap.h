@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Memory that functions of the program allocate when debug code calls them. Debug code may write to it before
+// the region ends (it puts something into a vector that it was given), and such writes are not observed. So
+// the old contents of a block are saved when it is allocated.
+#pragma once
+
+#include "rdbtool/engine/translator.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace rdb::debug {
+
+// Where the functions begin with which the program's libc allocates; none if it is not one whose blocks are
+// known.
+void set_guest_allocators(std::vector<uint64_t> functions);
+
+class GuestHeap {
+public:
+  explicit GuestHeap(engine::Translator& engine) : engine_(engine) {}
+  // Before the first call of a region.
+  void begin();
+
+  struct Block {
+    uint64_t begin;
+    uint64_t size;
+  };
+  // The engine has stopped before an address. If a block was just allocated: that.
+  std::optional<Block> stopped();
+
+private:
+  struct Call {
+    uint64_t back; // where it returns to
+    uint64_t sp;   // when it has
+  };
+  engine::Translator& engine_;
+  std::vector<uint64_t> functions_; // at which the engine stops
+  std::vector<Call> calls_;         // of these
+};
+
+} // namespace rdb::debug

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What debug code and its libraries write to the guest's memory: kept before it happens, where that is known,
+// or noticed when it does.
+#include "rdbtool/base/error.h"
+#include "rdbtool/debug/isolation/nested_call.h"
+#include "rdbtool/debug/isolation/refusal.h"
+
+#include <algorithm>
+#include <array>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+namespace rdb::debug {
+
+void NestedCalls::keep_for_debug_code(const void* address, unsigned long size) {
+  if (current_ == nullptr || !can_escape())
+    give_up("debug code wrote to the program's memory before the program runs");
+  auto at = reinterpret_cast<uint64_t>(address);
+  if (!current_->used_) current_->begin_use();
+  const uint64_t end = at + std::min<uint64_t>(size, guest::kHighEnd - at);
+  while (at < end) {
+    const guest::Mapping* mapping = current_->replayer_.space().find(at);
+    // What cannot be written to needs no undoing; debug code is told by a fault.
+    if (mapping == nullptr || !(mapping->protection & PROT_WRITE)) return;
+    uint64_t until = std::min(end, mapping->end);
+    current_->log_.keep(at, until - at);
+    at = until;
+  }
+}
+
+void NestedCalls::guard() {
+  if (!used_) begin_use();
+  guard_.protect();
+}
+
+void NestedCalls::guard_for_debug_code() {
+  if (current_ != nullptr && can_escape()) current_->guard();
+}
+
+// Lets the pages be written to that are withheld.
+void NestedCalls::open(uint64_t begin, uint64_t end) {
+  for (uint64_t page = guest::page_down(begin); page < end; page += guest::kPage) {
+    if (!guard_.is_withheld(page)) continue;
+    log_.keep(page, guest::kPage);
+    guard_.open(page);
+  }
+}
+
+bool NestedCalls::notice_write(uint64_t address, void* context) {
+  if (running_) return false;
+  // Of what debug code writes itself the old bytes are kept by now: only the translations must go.
+  if (!guard_.is_read_only())
+    return address < guest::kHighEnd && replayer_.space().release_code_page(GuestAddr(address));
+  if (!guard_.is_withheld(guest::page_down(address))) return false;
+  guard_.note(address, context);
+  open(address, address + 1);
+  return true;
+}
+
+void NestedCalls::fill_for_debug_code(const void* address, unsigned long size) {
+  keep_for_debug_code(address, size);
+  if (!current_->guard_.is_read_only()) return;
+  auto begin = reinterpret_cast<uint64_t>(address);
+  ucontext_t here;
+  getcontext(&here);
+  current_->guard_.note(begin, &here);
+  current_->open(begin, begin + std::min<uint64_t>(size, guest::kHighEnd - begin));
+}
+
+bool NestedCalls::begin_watch(const CallFrame& frame) {
+  constexpr size_t kMostWords = 12;
+  constexpr uint64_t kMostFilled = 64u << 20;
+  std::array<uint64_t, sizeof frame.integer / sizeof(uint64_t) + kMostWords> pointer_room, number_room;
+  size_t pointer_count = 0, number_count = 0;
+  auto sort = [&](uint64_t value) {
+    const guest::Mapping* mapping =
+        value >= guest::kPage && value < guest::kHighEnd ? replayer_.space().find(value) : nullptr;
+    if (mapping == nullptr)
+      number_room[number_count++] = value;
+    else if (mapping->protection & PROT_WRITE)
+      pointer_room[pointer_count++] = value;
+  };
+  std::for_each(std::begin(frame.integer), std::end(frame.integer), sort);
+  std::for_each_n(frame.stack_arguments, std::min<size_t>(frame.stack_size / sizeof(uint64_t), kMostWords),
+                  sort);
+  std::span pointers(pointer_room.data(), pointer_count), numbers(number_room.data(), number_count);
+  if (pointers.empty() && !frame.is_always_watched) return false;
+  guard();
+  ++watched_;
+  // The kernel cannot write to what is withheld, and who asks it to says how much in another argument, as a
+  // rule.
+  for (uint64_t begin : pointers) {
+    uint64_t room = replayer_.space().find(begin)->end - begin;
+    uint64_t size = guest::kPage;
+    for (uint64_t number : numbers)
+      if (number <= std::min(room, kMostFilled)) size = std::max(size, number);
+    size = std::min(size, room);
+    if (guard_.reports()) {
+      const auto* bytes = reinterpret_cast<const std::byte*>(begin);
+      found_.emplace_back(begin, std::vector<std::byte>(bytes, bytes + size));
+    }
+    open(begin, begin + size);
+  }
+  return true;
+}
+
+void NestedCalls::end_watch() {
+  --watched_;
+  for (const auto& [begin, bytes] : std::exchange(found_, {})) {
+    auto changed = std::mismatch(bytes.begin(), bytes.end(), reinterpret_cast<const std::byte*>(begin)).first;
+    if (changed == bytes.end()) continue;
+    ucontext_t here;
+    getcontext(&here);
+    guard_.note(begin + static_cast<uint64_t>(changed - bytes.begin()), &here);
+  }
+}
+
+} // namespace rdb::debug

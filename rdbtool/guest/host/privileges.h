@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Privileges that the kernel grants a program beyond those of the user who starts it (set-user-id, file
+// capabilities). Under rdb a program has only those of the user.
+#pragma once
+
+#include <string>
+
+namespace rdb::guest {
+
+// A program that the kernel would run as another user or group.
+bool changes_identity(const std::string& path);
+
+// What a program would have, natively, and has not: "is set-user-id", "has file capabilities"; empty if
+// nothing.
+std::string lost_privileges(const std::string& path);
+
+} // namespace rdb::guest

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which CPUs the guest's threads may use. While threads take turns they share one CPU: a hand-over there
+// costs a tenth of one between two. What the guest asks for and is told is kept here instead.
+#pragma once
+
+#include "rdbtool/guest/host/hidden_host.h"
+
+#include <map>
+#include <optional>
+#include <sched.h>
+
+namespace rdb::guest {
+
+class Affinity {
+public:
+  // A second thread is about to start: from now on all run where the caller runs.
+  void pin(ThreadId self);
+  // The caller runs alone again, or is about to become another program.
+  void unpin(ThreadId self);
+  // A new thread has its maker's CPUs.
+  void inherit(ThreadId created, ThreadId maker);
+  void forget(ThreadId thread) { wanted_.erase(thread); }
+  // In the child of a fork, which runs alone; the thread had this number in its parent.
+  void after_fork(ThreadId number_before);
+
+  // While pinned: answers what is about threads of this process.
+  std::optional<Answer> answer(Process& process, const SystemCall& call);
+
+private:
+  std::optional<Answer> get(Process& process, const SyscallArgs& arguments);
+  std::optional<Answer> set(Process& process, const SyscallArgs& arguments);
+  std::optional<Answer> current_cpu(Process& process, const SyscallArgs& arguments);
+  const cpu_set_t& wanted(ThreadId thread) const;
+
+  bool pinned_ = false;
+  cpu_set_t before_ = {};                // what was allowed when the process was pinned
+  std::map<ThreadId, cpu_set_t> wanted_; // of threads whose set is another
+};
+
+} // namespace rdb::guest

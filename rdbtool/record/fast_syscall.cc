@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Runs with the guest's FS base and vector registers: compiled for general registers only, without stack
+// protector, and calling nothing that is not (see CMakeLists.txt).
+#include "rdbtool/record/fast_syscall.h"
+
+#include "rdbtool/base/error.h"
+#include "rdbtool/base/hash.h"
+#include "rdbtool/base/raw_syscall.h"
+#include "rdbtool/guest/host/host_descriptors.h"
+#include "rdbtool/guest/process/state_hash.h"
+#include "rdbtool/guest/signals/host_signals.h"
+#include "rdbtool/syscalls/facts.h"
+
+#include <sys/syscall.h>
+
+namespace rdb::record {
+namespace {
+
+bool perform(void* context, engine::Registers& regs, uint64_t executed) {
+  FastRecorder& recorder = *static_cast<FastRecorder*>(context);
+  guest::Process& process = *recorder.process;
+  // A guest's filter judges every call.
+  if (!recorder.enabled || executed >= recorder.until || process.seccomp().active()) return false;
+  uint64_t number = regs.gpr[engine::RAX];
+  const CallFacts& facts = facts_of(static_cast<int64_t>(number));
+  if (facts.fast != FastPath::always) return false;
+  const int64_t arguments[6] = {
+      static_cast<int64_t>(regs.gpr[engine::RDI]), static_cast<int64_t>(regs.gpr[engine::RSI]),
+      static_cast<int64_t>(regs.gpr[engine::RDX]), static_cast<int64_t>(regs.gpr[engine::R10]),
+      static_cast<int64_t>(regs.gpr[engine::R8]),  static_cast<int64_t>(regs.gpr[engine::R9])};
+  // The host's descriptors do not exist for the guest: the complete path says so.
+  if (facts.on_descriptor && regs.gpr[engine::RDI] >= guest::kNeverOwn) return false;
+
+  trace::SyscallInput input;
+  input.number = static_cast<uint32_t>(number);
+  input.hash = guest::hash_call(regs);
+  if (facts.writes != DataForm::none) {
+    auto fd = static_cast<uint64_t>(arguments[0]);
+    if (fd >= Descriptors::kRemembered) return false;
+    const Descriptors::Facts& file = (*recorder.descriptors)[fd];
+    if (!file.known || file.mapped) return false;
+    input.output = file.stream;
+  }
+  bool has_buffer = facts.buffer_arg != kNoArgument;
+  auto address = has_buffer ? static_cast<uint64_t>(arguments[facts.buffer_arg]) : 0;
+  uint64_t room =
+      facts.buffer_size != 0 ? facts.buffer_size : static_cast<uint64_t>(arguments[facts.room_arg]);
+  if (has_buffer && !process.space().is_known_plain(address, room)) return false;
+
+  input.result =
+      guest::interruptible_syscall(&process.current().pending, static_cast<int64_t>(number), arguments);
+  if (input.result == guest::kNotStarted) return false;
+  trace::MemoryWrite write{GuestAddr(address), reinterpret_cast<const uint8_t*>(address), 0};
+  if (has_buffer && input.result >= 0)
+    write.size = facts.buffer_size != 0 ? facts.buffer_size : static_cast<size_t>(input.result);
+  // The parent knows why an append fails and says it; this process has nothing more to do.
+  if (!recorder.log->append(process.current().id, Time(executed), input, &write, write.size != 0 ? 1 : 0))
+    raw_syscall(SYS_exit_group, kExitFailure);
+  regs.gpr[engine::RAX] = static_cast<uint64_t>(input.result);
+  return true;
+}
+
+} // namespace
+
+engine::FastSyscall make_fast_syscall(FastRecorder& recorder) {
+  return {&perform, &recorder};
+}
+
+} // namespace rdb::record
