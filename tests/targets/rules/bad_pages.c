@@ -253,8 +253,8 @@ static void other_owners(void) {
 }
 
 int main(void) {
-  // select() looks at no more descriptors than the process has room for, and that is 64 at first: with room for
-  // 256 it looks at all 128.
+  // select() looks at no more descriptors than the process has room for, and that is 64 at first: with room
+  // for 256 it looks at all 128.
   if (dup2(0, 200) != 200) perror("dup2");
   setvbuf(stdout, NULL, _IOFBF, 1 << 16);
   for (int second = 0; second < kSeconds; second++) {
