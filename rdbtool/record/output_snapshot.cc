@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/record/output_snapshot.h"
 
-#include "rdbtool/guest/process/call_output.h"
+#include "rdbtool/guest/calls/call_output.h"
 #include "rdbtool/syscalls/facts.h"
 
 #include <climits>

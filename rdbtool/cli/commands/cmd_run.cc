@@ -4,12 +4,12 @@
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/guest_command.h"
 #include "rdbtool/cli/schedule_options.h"
+#include "rdbtool/guest/calls/refused_calls.h"
 #include "rdbtool/guest/host/host_descriptors.h"
 #include "rdbtool/guest/process/elf_image.h"
 #include "rdbtool/guest/process/ending.h"
 #include "rdbtool/guest/process/handover.h"
 #include "rdbtool/guest/process/process.h"
-#include "rdbtool/guest/process/refused_calls.h"
 #include "rdbtool/record/session.h"
 
 #include <chrono>

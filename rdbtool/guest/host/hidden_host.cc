@@ -2,12 +2,12 @@
 #include "rdbtool/guest/host/hidden_host.h"
 
 #include "rdbtool/base/raw_syscall.h"
+#include "rdbtool/guest/calls/open_call.h"
 #include "rdbtool/guest/host/host_descriptors.h"
 #include "rdbtool/guest/host/proc_identity.h"
 #include "rdbtool/guest/host/proc_text.h"
 #include "rdbtool/guest/memory/guest_strings.h"
 #include "rdbtool/guest/memory/stack_limit.h"
-#include "rdbtool/guest/process/open_call.h"
 #include "rdbtool/guest/process/process.h"
 
 #include <algorithm>
@@ -217,7 +217,7 @@ std::optional<Answer> HiddenHost::answer_path(Process& process, SystemCall& call
     bool changes =
         found->name == "mem" && opens(call) && (open_flags(call, process.space()) & O_ACCMODE) != O_RDONLY;
     if (!changes || !program_of_other(found->pid)) return std::nullopt;
-    process.say_once(
+    process.refusals().tell(
         "opening /proc/PID/mem of a process that runs under rdb for writing (the program gets EACCES)");
     return Answer{-EACCES, {}};
   }
@@ -232,12 +232,12 @@ std::optional<Answer> HiddenHost::answer_path(Process& process, SystemCall& call
   uint64_t flags = open_flags(call, process.space());
   bool writes = (flags & O_ACCMODE) != O_RDONLY;
   if (*entry == "mem" && writes) {
-    process.say_once("opening /proc/self/mem for writing (the program gets EACCES)");
+    process.refusals().tell("opening /proc/self/mem for writing (the program gets EACCES)");
     return Answer{-EACCES, {}};
   }
   if (*entry == "smaps" || *entry == "smaps_rollup" || *entry == "numa_maps" ||
       entry->starts_with("map_files")) {
-    process.say_once("/proc/self/" + *entry + " (the program gets EACCES)");
+    process.refusals().tell("/proc/self/" + *entry + " (the program gets EACCES)");
     return Answer{-EACCES, {}};
   }
   if (flags & O_PATH || writes) return std::nullopt;
@@ -306,7 +306,7 @@ std::optional<Answer> HiddenHost::answer_prctl(Process& process, const SystemCal
   }
   case PR_SET_TSC:
     if (a[1] == PR_TSC_ENABLE) return Answer{0, {}};
-    process.say_once("prctl(PR_SET_TSC) that forbids rdtsc (the program gets EINVAL)");
+    process.refusals().tell("prctl(PR_SET_TSC) that forbids rdtsc (the program gets EINVAL)");
     return Answer{-EINVAL, {}};
   case kGetAuxv: {
     if (a[3] != 0 || a[4] != 0) return Answer{-EINVAL, {}};

@@ -3,26 +3,16 @@
 // settings of the whole process. Only live runs need this: what it answers is recorded like any result.
 #pragma once
 
-#include "rdbtool/guest/process/machine.h"
+#include "rdbtool/guest/calls/answer.h"
+#include "rdbtool/guest/calls/system_call.h"
 
-#include <cstddef>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace rdb::guest {
 
+class AddressSpace;
 class Process;
-
-// The outcome of a call that rdb has carried out by itself.
-struct Answer {
-  struct Write {
-    GuestAddr to;
-    std::vector<std::byte> bytes;
-  };
-  int64_t result = 0;
-  std::vector<Write> writes;
-};
 
 class HiddenHost {
 public:

@@ -218,7 +218,8 @@ int64_t Process::sys_execve(const SystemCall& call) {
   Program program;
   if (int error = resolve_program(name, handover.argv, program)) return error;
   if (changes_identity(program.path)) {
-    say_once(fmt::format("execve of the set-user-id program {} (the program gets EPERM)", program.path));
+    refusals_.tell(
+        fmt::format("execve of the set-user-id program {} (the program gets EPERM)", program.path));
     return -EPERM;
   }
   handover.path = name;

@@ -2,9 +2,9 @@
 #include "rdbtool/guest/process/handover.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/guest/calls/refused_calls.h"
 #include "rdbtool/guest/host/host_descriptors.h"
 #include "rdbtool/guest/host/own_executable.h"
-#include "rdbtool/guest/process/refused_calls.h"
 
 #include <cerrno>
 #include <cstring>

@@ -96,19 +96,6 @@ void Machine::switch_to(Thread& thread) {
   load(thread);
 }
 
-bool shares_memory(const SystemCall& call) {
-  return call.number == SYS_vfork || (call.number == SYS_clone && call.arguments[0] & CLONE_VM);
-}
-
-SystemCall call_in(const engine::Registers& regs) {
-  SystemCall call;
-  call.number = static_cast<int64_t>(regs.gpr[RAX]);
-  const engine::Gpr order[6] = {engine::RDI, engine::RSI, engine::RDX, engine::R10, engine::R8, engine::R9};
-  for (size_t i = 0; i < 6; ++i)
-    call.arguments[i] = regs.gpr[order[i]];
-  return call;
-}
-
 SystemCall Machine::current_call() {
   return call_in(registers());
 }

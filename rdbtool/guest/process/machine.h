@@ -4,6 +4,7 @@
 #pragma once
 
 #include "rdbtool/engine/translator.h"
+#include "rdbtool/guest/calls/system_call.h"
 #include "rdbtool/guest/memory/address_space.h"
 #include "rdbtool/guest/signals/signal_frame.h"
 #include "rdbtool/guest/threads/thread.h"
@@ -33,18 +34,8 @@ struct Ending {
   int value = 0; // exit status or signal number
 };
 
-struct SystemCall {
-  int64_t number = 0;
-  SyscallArgs arguments = {};
-};
-
-// The call that a thread with these registers has just made.
-SystemCall call_in(const engine::Registers& registers);
-
 // Where segments may begin at most: the end of user space, less a page.
 inline constexpr uint64_t kTaskSize = (1ull << 47) - 4096;
-// Whether the process that the call makes has its parent's memory, and no copy (vfork).
-bool shares_memory(const SystemCall& call);
 
 // Whether a signal without a handler ends the process.
 bool ends_by_default(int signal);

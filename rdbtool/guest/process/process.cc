@@ -3,16 +3,14 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/raw_syscall.h"
-#include "rdbtool/base/visible_text.h"
+#include "rdbtool/guest/calls/fast_syscall.h"
+#include "rdbtool/guest/calls/open_call.h"
+#include "rdbtool/guest/calls/refused_calls.h"
 #include "rdbtool/guest/host/host_descriptors.h"
 #include "rdbtool/guest/host/privileges.h"
 #include "rdbtool/guest/host/proc_identity.h"
 #include "rdbtool/guest/memory/growing_memory.h"
-#include "rdbtool/guest/memory/space_view.h"
 #include "rdbtool/guest/memory/vfork_memory.h"
-#include "rdbtool/guest/process/fast_syscall.h"
-#include "rdbtool/guest/process/open_call.h"
-#include "rdbtool/guest/process/refused_calls.h"
 #include "rdbtool/guest/signals/call_alarm.h"
 #include "rdbtool/syscalls/facts.h"
 
@@ -328,14 +326,14 @@ int64_t Process::dispatch(SystemCall call, Next& next) {
       return outside_.answered(*this, call, *answer);
     if (std::optional<int64_t> own = internal_call(call)) {
       // Requests that nobody knows are tried by some C libraries at every start.
-      if (shape.call_class == CallClass::refused && shape.variant != nullptr) tell_refused(shape, a);
+      if (shape.call_class == CallClass::refused && shape.variant != nullptr) refusals_.tell_call(shape, a);
       result = *own;
     } else if (shape.call_class == CallClass::memory) {
       result = memory_call(call);
     } else {
       if (shape.call_class == CallClass::refused) {
         int error = error_of_refused(shape, a, space());
-        if (error == shape.error) tell_refused(shape, a);
+        if (error == shape.error) refusals_.tell_call(shape, a);
         shape.error = error;
       }
       return outside_.call(*this, call, shape);
@@ -402,35 +400,8 @@ std::optional<Process::Next> Process::filter_call(const SystemCall& call) {
   }
 }
 
-void Process::say_once(const std::string& refused) {
-  if (!said_.insert(refused).second) return;
-  std::string line = "rdb: not supported: " + visible_text(refused) + "\n";
-  raw_syscall(SYS_write, own_error_stream(), reinterpret_cast<int64_t>(line.data()),
-              static_cast<int64_t>(line.size()));
-}
-
-void Process::tell_refused(const CallShape& shape, const SyscallArgs& arguments) {
-  const SyscallInfo& info = *shape.info;
-  // The C library tries these in every program, and knows what to do without.
-  if (info.number == SYS_rseq || info.number == SYS_clone3) return;
-  if (is_harmless(shape) && !tells_harmless()) return;
-  std::string name = info.name;
-  if (shape.variant != nullptr)
-    name += fmt::format(" {}", shape.variant->name);
-  else if (info.has_variants)
-    name += fmt::format(" {:#x}", arguments[info.variants->selector_arg]);
-  const char* error = strerrorname_np(shape.error);
-  say_once(fmt::format("the system call {} (the program gets {})", name, error == nullptr ? "0" : error));
-}
-
 int64_t Outside::answered(Process& process, const SystemCall&, const Answer& answer) {
-  // All of it or nothing: what is written is what the recording has.
-  SpaceView view(process.space());
-  for (const Answer::Write& write : answer.writes)
-    if (view.writable_prefix(write.to, write.bytes.size()) != write.bytes.size()) return -EFAULT;
-  for (const Answer::Write& write : answer.writes)
-    process.space().write(write.to, write.bytes.data(), write.bytes.size());
-  return answer.result;
+  return write_answer(process.space(), answer);
 }
 
 namespace {

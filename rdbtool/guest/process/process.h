@@ -3,13 +3,15 @@
 // calls that have results from outside, and is told of everything that a replay will need.
 #pragma once
 
+#include "rdbtool/guest/calls/answer.h"
+#include "rdbtool/guest/calls/refused_calls.h"
+#include "rdbtool/guest/calls/seccomp_filter.h"
 #include "rdbtool/guest/host/guest_limits.h"
 #include "rdbtool/guest/host/hidden_host.h"
 #include "rdbtool/guest/process/elf_image.h"
 #include "rdbtool/guest/process/initial_stack.h"
 #include "rdbtool/guest/process/lockstep.h"
 #include "rdbtool/guest/process/machine.h"
-#include "rdbtool/guest/process/seccomp_filter.h"
 #include "rdbtool/guest/signals/host_signals.h"
 #include "rdbtool/guest/threads/affinity.h"
 #include "rdbtool/guest/threads/fork_check.h"
@@ -24,7 +26,6 @@
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -148,8 +149,7 @@ public:
   void tell_remapped(const SystemCall& call, int64_t result) { outside_.remapped(*this, call, result); }
   // Likewise, of one that a parent by vfork has to make, too.
   void tell_grown(const SystemCall& call, int64_t result);
-  // Tells the user what the guest was refused, once for each text.
-  void say_once(const std::string& refused);
+  Refusals& refusals() { return refusals_; }
 
 private:
   // `thread_over`: the thread is gone. `ended`: the whole process is.
@@ -222,7 +222,6 @@ private:
   void put_back(Thread& self, const SystemCall& call);
   void let_in_again(Thread& self);
   int64_t enter_kernel(Thread& self, const CallShape& shape, const SyscallArgs& arguments);
-  void tell_refused(const CallShape& shape, const SyscallArgs& arguments);
 
   void on_mask(uint64_t mask) override;
   // None is received from here on until the mask is set.
@@ -245,7 +244,7 @@ private:
   Affinity affinity_;
   HiddenHost hidden_host_;
   SeccompFilters seccomp_;
-  std::set<std::string> said_;
+  Refusals refusals_;
   std::unique_ptr<VforkMemory> vfork_parent_; // of a child by vfork
   bool shares_actions_ = false;               // of signals, with the parent
   Ending ending_;

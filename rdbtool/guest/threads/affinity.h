@@ -3,13 +3,16 @@
 // costs a tenth of one between two. What the guest asks for and is told is kept here instead.
 #pragma once
 
-#include "rdbtool/guest/host/hidden_host.h"
+#include "rdbtool/guest/calls/answer.h"
+#include "rdbtool/guest/calls/system_call.h"
 
 #include <map>
 #include <optional>
 #include <sched.h>
 
 namespace rdb::guest {
+
+class Process;
 
 class Affinity {
 public:

@@ -2,7 +2,8 @@
 // The bytes that a system call such as write or writev puts out.
 #pragma once
 
-#include "rdbtool/guest/process/machine.h"
+#include "rdbtool/guest/calls/system_call.h"
+#include "rdbtool/guest/memory/address_space.h"
 
 #include <functional>
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rdbtool/guest/process/refused_calls.h"
+#include "rdbtool/guest/calls/refused_calls.h"
 
 #include "rdbtool/base/raw_syscall.h"
+#include "rdbtool/base/visible_text.h"
+#include "rdbtool/guest/host/host_descriptors.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <linux/prctl.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
@@ -111,6 +115,27 @@ void tell_harmless(bool tell) {
 
 bool tells_harmless() {
   return g_tell_harmless;
+}
+
+void Refusals::tell(const std::string& refused) {
+  if (!told_.insert(refused).second) return;
+  std::string line = "rdb: not supported: " + visible_text(refused) + "\n";
+  raw_syscall(SYS_write, own_error_stream(), reinterpret_cast<int64_t>(line.data()),
+              static_cast<int64_t>(line.size()));
+}
+
+void Refusals::tell_call(const CallShape& shape, const SyscallArgs& arguments) {
+  const SyscallInfo& info = *shape.info;
+  // The C library tries these in every program, and knows what to do without.
+  if (info.number == SYS_rseq || info.number == SYS_clone3) return;
+  if (is_harmless(shape) && !tells_harmless()) return;
+  std::string name = info.name;
+  if (shape.variant != nullptr)
+    name += fmt::format(" {}", shape.variant->name);
+  else if (info.has_variants)
+    name += fmt::format(" {:#x}", arguments[info.variants->selector_arg]);
+  const char* error = strerrorname_np(shape.error);
+  tell(fmt::format("the system call {} (the program gets {})", name, error == nullptr ? "0" : error));
 }
 
 } // namespace rdb::guest

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rdbtool/guest/process/call_output.h"
+#include "rdbtool/guest/calls/call_output.h"
 
 #include "rdbtool/syscalls/facts.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rdbtool/guest/process/seccomp_filter.h"
+#include "rdbtool/guest/calls/seccomp_filter.h"
 
 #include "rdbtool/guest/process/process.h"
 
@@ -212,7 +212,7 @@ uint32_t SeccompFilters::judge(const SystemCall& call, uint64_t address) const {
 
 Answer SeccompFilters::set_filter(Process& process, uint64_t flags, uint64_t program) {
   if (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) {
-    process.say_once("seccomp with a listener (the program gets EINVAL)");
+    process.refusals().tell("seccomp with a listener (the program gets EINVAL)");
     return {-EINVAL, {}};
   }
   if (flags & ~static_cast<uint64_t>(kKnownFlags) || strict_) return {-EINVAL, {}};

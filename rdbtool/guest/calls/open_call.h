@@ -2,8 +2,8 @@
 // open() and its relatives, which carry the same flags in different places.
 #pragma once
 
+#include "rdbtool/guest/calls/system_call.h"
 #include "rdbtool/guest/memory/address_space.h"
-#include "rdbtool/guest/process/machine.h"
 
 #include <cstdint>
 

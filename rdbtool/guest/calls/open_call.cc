@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rdbtool/guest/process/open_call.h"
+#include "rdbtool/guest/calls/open_call.h"
 
 #include "rdbtool/syscalls/table.h"
 

@@ -3,7 +3,8 @@
 // the host's calls too.
 #pragma once
 
-#include "rdbtool/syscalls/table.h"
+#include "rdbtool/guest/calls/answer.h"
+#include "rdbtool/guest/calls/system_call.h"
 
 #include <cstdint>
 #include <linux/filter.h>
@@ -13,8 +14,6 @@
 namespace rdb::guest {
 
 class Process;
-struct Answer;
-struct SystemCall;
 
 class SeccompFilters {
 public:
@@ -23,7 +22,8 @@ public:
 
   bool active() const { return strict_ || !programs_.empty(); }
 
-  // What is to be done with a call: SECCOMP_RET_* with its data; `address` is behind the call instruction.
+  // What is to be done with a call: SECCOMP_RET_* with its data; `address` is that of the instruction after
+  // the call.
   uint32_t judge(const SystemCall& call, uint64_t address) const;
 
   // Across execve.

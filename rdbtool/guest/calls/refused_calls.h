@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Calls that the table refuses: what the program gets for its arguments, and whether the user is told.
+// What rdb refuses a program: the error that the program gets for such a call, and the line that the user
+// reads about it.
 #pragma once
 
 #include "rdbtool/guest/memory/address_space.h"
 #include "rdbtool/syscalls/table.h"
+
+#include <set>
+#include <string>
 
 namespace rdb::guest {
 
@@ -17,5 +21,15 @@ bool is_harmless(const CallShape& shape);
 // Whether the user is told of harmless ones, too (-v). Handed on across execve.
 void tell_harmless(bool tell);
 bool tells_harmless();
+
+// Tells the user what the program was refused, once for each text.
+class Refusals {
+public:
+  void tell(const std::string& refused);
+  void tell_call(const CallShape& shape, const SyscallArgs& arguments);
+
+private:
+  std::set<std::string> told_;
+};
 
 } // namespace rdb::guest

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Compiled for general registers alone and without stack protector: FS and the vectors are the guest's.
-#include "rdbtool/guest/process/fast_syscall.h"
+#include "rdbtool/guest/calls/fast_syscall.h"
 
 #include "rdbtool/guest/host/host_descriptors.h"
 #include "rdbtool/guest/process/process.h"
