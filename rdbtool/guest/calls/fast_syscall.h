@@ -6,9 +6,15 @@
 
 namespace rdb::guest {
 
-class Process;
+class Machine;
+class SeccompFilters;
 
-// For a guest that nobody records.
-engine::FastSyscall make_plain_fast_syscall(Process& process);
+// A guest that nobody records, for the function that makes its calls.
+struct UnrecordedCalls {
+  Machine* machine = nullptr;
+  const SeccompFilters* filters = nullptr;
+};
+
+engine::FastSyscall make_fast_syscall(UnrecordedCalls& calls);
 
 } // namespace rdb::guest

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/guest/calls/seccomp_filter.h"
 
-#include "rdbtool/guest/process/process.h"
+#include "rdbtool/guest/calls/refused_calls.h"
+#include "rdbtool/guest/memory/address_space.h"
 
 #include <cerrno>
 #include <cstring>
@@ -210,26 +211,27 @@ uint32_t SeccompFilters::judge(const SystemCall& call, uint64_t address) const {
   return verdict;
 }
 
-Answer SeccompFilters::set_filter(Process& process, uint64_t flags, uint64_t program) {
+Answer SeccompFilters::set_filter(AddressSpace& space, Refusals& refusals, uint64_t flags, uint64_t program) {
   if (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) {
-    process.refusals().tell("seccomp with a listener (the program gets EINVAL)");
+    refusals.tell("seccomp with a listener (the program gets EINVAL)");
     return {-EINVAL, {}};
   }
   if (flags & ~static_cast<uint64_t>(kKnownFlags) || strict_) return {-EINVAL, {}};
   sock_fprog header;
-  if (process.space().read(GuestAddr(program), &header, sizeof header) != sizeof header) return {-EFAULT, {}};
+  if (space.read(GuestAddr(program), &header, sizeof header) != sizeof header) return {-EFAULT, {}};
   if (header.len == 0 || header.len > BPF_MAXINSNS) return {-EINVAL, {}};
   if (!may_filter()) return {-EACCES, {}};
   std::vector<sock_filter> code(header.len);
   size_t size = code.size() * sizeof code[0];
-  if (process.space().read(GuestAddr(reinterpret_cast<uint64_t>(header.filter)), code.data(), size) != size)
+  if (space.read(GuestAddr(reinterpret_cast<uint64_t>(header.filter)), code.data(), size) != size)
     return {-EFAULT, {}};
   if (!is_valid_filter(code)) return {-EINVAL, {}};
   add(std::move(code));
   return {0, {}};
 }
 
-std::optional<Answer> SeccompFilters::answer(Process& process, const SystemCall& call) {
+std::optional<Answer> SeccompFilters::answer(AddressSpace& space, Refusals& refusals,
+                                             const SystemCall& call) {
   const SyscallArgs& a = call.arguments;
   auto set_strict = [&]() -> Answer {
     if (!programs_.empty()) return {-EINVAL, {}};
@@ -240,7 +242,7 @@ std::optional<Answer> SeccompFilters::answer(Process& process, const SystemCall&
     return Answer{strict_ ? SECCOMP_MODE_STRICT : programs_.empty() ? 0 : SECCOMP_MODE_FILTER, {}};
   if (call.number == SYS_prctl && static_cast<int>(a[0]) == PR_SET_SECCOMP) {
     if (a[1] == SECCOMP_MODE_STRICT) return set_strict();
-    if (a[1] == SECCOMP_MODE_FILTER) return set_filter(process, 0, a[2]);
+    if (a[1] == SECCOMP_MODE_FILTER) return set_filter(space, refusals, 0, a[2]);
     return Answer{-EINVAL, {}};
   }
   if (call.number != SYS_seccomp) return std::nullopt;
@@ -249,12 +251,11 @@ std::optional<Answer> SeccompFilters::answer(Process& process, const SystemCall&
     if (a[1] != 0 || a[2] != 0) return Answer{-EINVAL, {}};
     return set_strict();
   case SECCOMP_SET_MODE_FILTER:
-    return set_filter(process, static_cast<uint32_t>(a[1]), a[2]);
+    return set_filter(space, refusals, static_cast<uint32_t>(a[1]), a[2]);
   case SECCOMP_GET_ACTION_AVAIL: {
     uint32_t action;
     if (a[1] != 0) return Answer{-EINVAL, {}};
-    if (process.space().read(GuestAddr(a[2]), &action, sizeof action) != sizeof action)
-      return Answer{-EFAULT, {}};
+    if (space.read(GuestAddr(a[2]), &action, sizeof action) != sizeof action) return Answer{-EFAULT, {}};
     return Answer{knows_action(action) ? 0 : -EOPNOTSUPP, {}};
   }
   default:

@@ -13,12 +13,13 @@
 
 namespace rdb::guest {
 
-class Process;
+class AddressSpace;
+class Refusals;
 
 class SeccompFilters {
 public:
   // The calls seccomp and prctl(PR_SET_SECCOMP, PR_GET_SECCOMP); nothing for others.
-  std::optional<Answer> answer(Process& process, const SystemCall& call);
+  std::optional<Answer> answer(AddressSpace& space, Refusals& refusals, const SystemCall& call);
 
   bool active() const { return strict_ || !programs_.empty(); }
 
@@ -32,7 +33,7 @@ public:
   void add(std::vector<sock_filter> program) { programs_.push_back(std::move(program)); }
 
 private:
-  Answer set_filter(Process& process, uint64_t flags, uint64_t program);
+  Answer set_filter(AddressSpace& space, Refusals& refusals, uint64_t flags, uint64_t program);
 
   bool strict_ = false;
   std::vector<std::vector<sock_filter>> programs_; // in the order of installation

@@ -14,6 +14,12 @@ struct SystemCall {
   SyscallArgs arguments = {};
 };
 
+// A call that rdb has made in place of the guest, with success.
+struct MadeCall {
+  SystemCall call;
+  int64_t result = 0;
+};
+
 // The call that a thread with these registers has just made.
 SystemCall call_in(const engine::Registers& registers);
 

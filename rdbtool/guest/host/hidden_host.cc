@@ -3,12 +3,15 @@
 
 #include "rdbtool/base/raw_syscall.h"
 #include "rdbtool/guest/calls/open_call.h"
+#include "rdbtool/guest/calls/refused_calls.h"
+#include "rdbtool/guest/host/guest_limits.h"
 #include "rdbtool/guest/host/host_descriptors.h"
 #include "rdbtool/guest/host/proc_identity.h"
 #include "rdbtool/guest/host/proc_text.h"
 #include "rdbtool/guest/memory/guest_strings.h"
 #include "rdbtool/guest/memory/stack_limit.h"
-#include "rdbtool/guest/process/process.h"
+#include "rdbtool/guest/process/machine.h"
+#include "rdbtool/guest/process/process_listener.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -64,9 +67,9 @@ bool opens(const SystemCall& call) {
 }
 
 // Whether the call concerns a symbolic link itself.
-bool leaves_links(Process& process, const SystemCall& call) {
+bool leaves_links(AddressSpace& space, const SystemCall& call) {
   if (call.number == SYS_lstat) return true;
-  if (opens(call)) return open_flags(call, process.space()) & O_NOFOLLOW;
+  if (opens(call)) return open_flags(call, space) & O_NOFOLLOW;
   const SyscallInfo* info = find_syscall(static_cast<uint64_t>(call.number));
   for (unsigned i = 0; i < info->arg_count; ++i)
     if (info->args[i].names == NameSet::at_flags) return call.arguments[i] & AT_SYMLINK_NOFOLLOW;
@@ -79,7 +82,7 @@ HiddenHost::~HiddenHost() {
   if (text_fd_ >= 0) close_own_descriptor(text_fd_);
 }
 
-std::optional<Answer> HiddenHost::answer(Process& process, SystemCall& call) {
+std::optional<Answer> HiddenHost::answer(SystemCall& call) {
   const SyscallArgs& a = call.arguments;
   if (text_fd_ >= 0) {
     close_own_descriptor(text_fd_);
@@ -118,11 +121,11 @@ std::optional<Answer> HiddenHost::answer(Process& process, SystemCall& call) {
   case SYS_getrlimit:
   case SYS_setrlimit:
   case SYS_prlimit64:
-    return answer_limits(process, call);
+    return answer_limits(call);
   case SYS_prctl:
-    return answer_prctl(process, call);
+    return answer_prctl(call);
   default:
-    if (facts_of(call.number).looks_up) return answer_path(process, call);
+    if (facts_of(call.number).looks_up) return answer_path(call);
     return std::nullopt;
   }
 }
@@ -149,8 +152,7 @@ bool HiddenHost::directory_in_proc(int directory, std::string& path) {
   return in_proc;
 }
 
-std::optional<HiddenHost::Entry> HiddenHost::entry_of(const Process& process, int directory,
-                                                      const std::string& path) {
+std::optional<HiddenHost::Entry> HiddenHost::entry_of(int directory, const std::string& path) {
   std::string whole = path;
   if (path.empty()) return std::nullopt;
   if (path[0] == '/') {
@@ -161,7 +163,7 @@ std::optional<HiddenHost::Entry> HiddenHost::entry_of(const Process& process, in
   std::vector<std::string> parts = components(whole);
   if (parts.size() < 3 || parts[0] != "proc") return std::nullopt;
   Entry entry;
-  entry.pid = process.identity().pid;
+  entry.pid = machine_.identity().pid;
   if (parts[1] != "self" && parts[1] != "thread-self") {
     std::optional<int> pid = number_of(parts[1]);
     if (!pid) return std::nullopt;
@@ -174,34 +176,34 @@ std::optional<HiddenHost::Entry> HiddenHost::entry_of(const Process& process, in
   return entry;
 }
 
-std::optional<std::string> HiddenHost::program_at(const Process& process, const Entry& entry) {
+std::optional<std::string> HiddenHost::program_at(const Entry& entry) {
   if (entry.name != "exe") return std::nullopt;
-  if (entry.pid == process.identity().pid) return process.identity().program;
+  if (entry.pid == machine_.identity().pid) return machine_.identity().program;
   return program_of_other(entry.pid);
 }
 
-std::string HiddenHost::program_path(Process& process, int directory, const std::string& path) {
-  std::optional<Entry> entry = entry_of(process, directory, path);
-  return entry ? program_at(process, *entry).value_or(path) : path;
+std::string HiddenHost::program_path(int directory, const std::string& path) {
+  std::optional<Entry> entry = entry_of(directory, path);
+  return entry ? program_at(*entry).value_or(path) : path;
 }
 
-std::optional<Answer> HiddenHost::answer_path(Process& process, SystemCall& call) {
+std::optional<Answer> HiddenHost::answer_path(SystemCall& call) {
   SyscallArgs& a = call.arguments;
   const CallFacts& facts = facts_of(call.number);
   auto path_index = static_cast<size_t>(facts.path_arg);
   std::string path;
-  if (!read_string(process.space(), a[path_index], path)) return std::nullopt; // the kernel says why
+  if (!read_string(machine_.space(), a[path_index], path)) return std::nullopt; // the kernel says why
   int directory = facts.directory_arg == kNoArgument
                       ? AT_FDCWD
                       : static_cast<int>(a[static_cast<size_t>(facts.directory_arg)]);
-  std::optional<Entry> found = entry_of(process, directory, path);
+  std::optional<Entry> found = entry_of(directory, path);
   if (!found) return std::nullopt;
   auto redirect = [&](const std::string& other) {
     path_ = other;
     a[path_index] = reinterpret_cast<uint64_t>(path_.c_str());
   };
 
-  if (std::optional<std::string> program = program_at(process, *found)) {
+  if (std::optional<std::string> program = program_at(*found)) {
     if (call.number == SYS_readlink || call.number == SYS_readlinkat) {
       size_t room = a[path_index + 2];
       if (static_cast<int>(room) <= 0) return Answer{-EINVAL, {}};
@@ -210,14 +212,14 @@ std::optional<Answer> HiddenHost::answer_path(Process& process, SystemCall& call
       return Answer{static_cast<int64_t>(length),
                     {{GuestAddr(a[path_index + 1]), bytes_of(name.data(), length)}}};
     }
-    if (!leaves_links(process, call)) redirect(*program);
+    if (!leaves_links(machine_.space(), call)) redirect(*program);
     return std::nullopt;
   }
-  if (found->pid != process.identity().pid) {
+  if (found->pid != machine_.identity().pid) {
     bool changes =
-        found->name == "mem" && opens(call) && (open_flags(call, process.space()) & O_ACCMODE) != O_RDONLY;
+        found->name == "mem" && opens(call) && (open_flags(call, machine_.space()) & O_ACCMODE) != O_RDONLY;
     if (!changes || !program_of_other(found->pid)) return std::nullopt;
-    process.refusals().tell(
+    refusals_.tell(
         "opening /proc/PID/mem of a process that runs under rdb for writing (the program gets EACCES)");
     return Answer{-EACCES, {}};
   }
@@ -229,19 +231,19 @@ std::optional<Answer> HiddenHost::answer_path(Process& process, SystemCall& call
     return std::nullopt;
   }
   if (!opens(call)) return std::nullopt;
-  uint64_t flags = open_flags(call, process.space());
+  uint64_t flags = open_flags(call, machine_.space());
   bool writes = (flags & O_ACCMODE) != O_RDONLY;
   if (*entry == "mem" && writes) {
-    process.refusals().tell("opening /proc/self/mem for writing (the program gets EACCES)");
+    refusals_.tell("opening /proc/self/mem for writing (the program gets EACCES)");
     return Answer{-EACCES, {}};
   }
   if (*entry == "smaps" || *entry == "smaps_rollup" || *entry == "numa_maps" ||
       entry->starts_with("map_files")) {
-    process.refusals().tell("/proc/self/" + *entry + " (the program gets EACCES)");
+    refusals_.tell("/proc/self/" + *entry + " (the program gets EACCES)");
     return Answer{-EACCES, {}};
   }
   if (flags & O_PATH || writes) return std::nullopt;
-  std::optional<std::string> text = proc_text(process, *entry);
+  std::optional<std::string> text = proc_text(machine_, program_, limits_, *entry);
   if (!text) return std::nullopt;
   int fd = memfd_create("proc", MFD_CLOEXEC);
   if (fd < 0) return Answer{-errno, {}};
@@ -258,30 +260,32 @@ std::optional<Answer> HiddenHost::answer_path(Process& process, SystemCall& call
   return std::nullopt;
 }
 
-std::optional<Answer> HiddenHost::answer_limits(Process& process, const SystemCall& call) {
+std::optional<Answer> HiddenHost::answer_limits(const SystemCall& call) {
   const SyscallArgs& a = call.arguments;
   bool prlimit = call.number == SYS_prlimit64;
   int resource = static_cast<int>(a[prlimit ? 1 : 0]);
-  if (prlimit && a[0] != 0 && static_cast<int>(a[0]) != process.identity().pid) return std::nullopt;
+  if (prlimit && a[0] != 0 && static_cast<int>(a[0]) != machine_.identity().pid) return std::nullopt;
   if (!GuestLimits::keeps(resource)) return std::nullopt;
   uint64_t fresh = prlimit ? a[2] : call.number == SYS_setrlimit ? a[1] : 0;
   uint64_t old = prlimit ? a[3] : call.number == SYS_getrlimit ? a[1] : 0;
-  rlimit before = process.limits().get(resource);
+  rlimit before = limits_.get(resource);
   Answer answer;
   if (fresh != 0 || call.number == SYS_setrlimit) {
     rlimit limit;
-    if (process.space().read(GuestAddr(fresh), &limit, sizeof limit) != sizeof limit)
+    if (machine_.space().read(GuestAddr(fresh), &limit, sizeof limit) != sizeof limit)
       return Answer{-EFAULT, {}};
-    answer.result = process.limits().set(resource, limit);
+    answer.result = limits_.set(resource, limit);
     if (answer.result != 0) return answer;
-    if (resource == RLIMIT_STACK) fit_stack(process, limit.rlim_cur);
+    if (resource == RLIMIT_STACK)
+      if (std::optional<MadeCall> made = fit_stack(machine_.space(), limit.rlim_cur))
+        listener_.on_remapping(machine_, made->call, made->result);
   }
   if (old != 0 || call.number == SYS_getrlimit)
     answer.writes.push_back({GuestAddr(old), bytes_of(&before, sizeof before)});
   return answer;
 }
 
-std::optional<Answer> HiddenHost::answer_prctl(Process& process, const SystemCall& call) {
+std::optional<Answer> HiddenHost::answer_prctl(const SystemCall& call) {
   const SyscallArgs& a = call.arguments;
   switch (static_cast<int>(a[0])) {
   case kSetMdwe:
@@ -306,11 +310,11 @@ std::optional<Answer> HiddenHost::answer_prctl(Process& process, const SystemCal
   }
   case PR_SET_TSC:
     if (a[1] == PR_TSC_ENABLE) return Answer{0, {}};
-    process.refusals().tell("prctl(PR_SET_TSC) that forbids rdtsc (the program gets EINVAL)");
+    refusals_.tell("prctl(PR_SET_TSC) that forbids rdtsc (the program gets EINVAL)");
     return Answer{-EINVAL, {}};
   case kGetAuxv: {
     if (a[3] != 0 || a[4] != 0) return Answer{-EINVAL, {}};
-    std::string auxv = *proc_text(process, "auxv");
+    std::string auxv = *proc_text(machine_, program_, limits_, "auxv");
     size_t length = std::min<size_t>(auxv.size(), a[2]);
     return Answer{static_cast<int64_t>(auxv.size()), {{GuestAddr(a[1]), bytes_of(auxv.data(), length)}}};
   }

@@ -112,8 +112,7 @@ std::optional<int64_t> Machine::internal_call(const SystemCall& call) {
     return sigaltstack(call.arguments);
   case SYS_set_robust_list:
     if (call.arguments[1] != kRobustHeadSize) return -EINVAL;
-    current_->robust_list = GuestAddr(call.arguments[0]);
-    on_robust_list(current_->robust_list);
+    set_robust_list(GuestAddr(call.arguments[0]));
     return 0;
   default:
     return std::nullopt;
@@ -147,12 +146,17 @@ int64_t Machine::arch_prctl(const SyscallArgs& args) {
 
 void Machine::set_mask(uint64_t mask) {
   current_->mask = mask & ~kUnblockable;
-  on_mask(current_->mask);
+  if (listener_ != nullptr) listener_->on_mask(current_->mask);
 }
 
 void Machine::set_action(int signal, const SignalAction& action) {
   actions_[signal] = action;
-  on_action(signal);
+  if (listener_ != nullptr) listener_->on_action(signal);
+}
+
+void Machine::set_robust_list(GuestAddr head) {
+  current_->robust_list = head;
+  if (listener_ != nullptr) listener_->on_robust_list(head);
 }
 
 int64_t Machine::rt_sigprocmask(const SyscallArgs& args) {

@@ -8,8 +8,8 @@
 // signal of its own. A process that is stopped by another one keeps its pages.
 #pragma once
 
-#include "rdbtool/guest/process/process.h"
-#include "rdbtool/record/page_owners.h"
+#include "rdbtool/guest/process/machine.h"
+#include "rdbtool/record/shared_memory/page_owners.h"
 
 #include <functional>
 #include <optional>
@@ -24,7 +24,7 @@ namespace rdb::record {
 class SharedPages {
 public:
   // `changed` puts into the log what memory holds now.
-  using Changed = std::function<void(guest::Process&, GuestAddr, const void* bytes, size_t size)>;
+  using Changed = std::function<void(guest::Machine&, GuestAddr, const void* bytes, size_t size)>;
   // `refuse` ends the recording, saying why.
   using Refuse = std::function<void(const std::string& why)>;
   SharedPages(Changed changed, Refuse refuse) : changed_(std::move(changed)), refuse_(std::move(refuse)) {}
@@ -35,30 +35,30 @@ public:
   bool any() const { return !areas_.empty(); }
 
   // Around a fork, the latter in both processes.
-  void before_fork(guest::Process& process);
-  void after_fork(const guest::Process& process, int64_t result);
+  void before_fork(guest::Machine& machine);
+  void after_fork(const guest::Machine& machine, int64_t result);
 
   // The guest, or rdb in its place, could not read or write there: true if it can now.
-  bool take(guest::Process& process, GuestAddr address, bool write);
+  bool take(guest::Machine& machine, GuestAddr address, bool write);
   // The same for an instruction that has faulted.
-  bool take_for_instruction(guest::Process& process, const engine::Fault& fault);
+  bool take_for_instruction(guest::Machine& machine, const engine::Fault& fault);
   // Lets a call's arguments name shared memory that it only reads where the kernel finds it whoever owns its
   // pages. False if that is not possible for all of it.
   struct Arguments {
     std::vector<iovec> vectors;
     msghdr message;
   };
-  bool redirect(guest::Process& process, const guest::SystemCall& call, SyscallArgs& arguments,
+  bool redirect(guest::Machine& machine, const guest::SystemCall& call, SyscallArgs& arguments,
                 Arguments& storage) const;
   // What the process must have while it makes a call is collected first, then taken at the same time: all
   // that the call reads, or writes without rdb's help, and all pages of the part of a file that it changes.
   // True if something is shared.
-  bool add_reads(guest::Process& process, const guest::SystemCall& call);
-  bool add_writes(const guest::Process& process, const std::vector<iovec>& ranges);
-  bool add_file(const guest::Process& process, uint64_t device, uint64_t inode, uint64_t begin, uint64_t end);
-  void take_for_call(guest::Process& process);
+  bool add_reads(guest::Machine& machine, const guest::SystemCall& call);
+  bool add_writes(const guest::Machine& machine, const std::vector<iovec>& ranges);
+  bool add_file(const guest::Machine& machine, uint64_t device, uint64_t inode, uint64_t begin, uint64_t end);
+  void take_for_call(guest::Machine& machine);
   // Everything, beside what was collected.
-  void take_all(guest::Process& process);
+  void take_all(guest::Machine& machine);
   // After the call; if it has succeeded, the collected pages of the file hold something new.
   void call_done(bool changed);
   // Whether other processes may have the file mapped, since a fork; this one may have it open only.
@@ -67,7 +67,7 @@ public:
   // All of them, before the process may sleep; between instructions not those that the next one has just
   // asked for.
   void let_go();
-  void let_go_between_instructions(const guest::Process& process);
+  void let_go_between_instructions(const guest::Machine& machine);
   bool wanted() const;
   // The process has no use for it any more.
   void leave();
@@ -78,8 +78,8 @@ public:
   bool is_lock(GuestAddr word) const;
   // Marks the locks of processes that have died: those in pages that this process has; or the one at this
   // place, whoever has its page.
-  void mark_locks_of_dead(guest::Process& process);
-  void mark_lock_of_dead(guest::Process& process, GuestAddr word);
+  void mark_locks_of_dead(guest::Machine& machine);
+  void mark_lock_of_dead(guest::Machine& machine, GuestAddr word);
   // What the mappings of a file are called that were first shared by the same fork, by all processes that
   // have them; 0: the mapping at this address is not shared.
   uint64_t family(uint64_t address) const;
@@ -119,35 +119,35 @@ private:
   PageTable::Page& state(const Area& area, size_t page) const {
     return table_->page(area.first + static_cast<uint32_t>(page));
   }
-  void wait_for(guest::Process& process, const Area& area, size_t page, uint32_t owner, int before);
+  void wait_for(guest::Machine& machine, const Area& area, size_t page, uint32_t owner, int before);
   void tell_of_stopped(uint32_t self, uint32_t owner);
   std::optional<uint64_t> always_there(uint64_t address) const;
   void add(const guest::Mapping& mapping);
   void drop(size_t index);
   void withhold(const Area& area);
   template <class Wait>
-  void claim(guest::Process& process, const Area& area, size_t page, Wait&& wait);
-  void own(guest::Process& process, Area& area, size_t page, bool reached);
-  void now_owned(guest::Process& process, Area& area, size_t page, bool reached);
-  void log_change(guest::Process& process, Area& area, size_t page);
-  bool mark_locks(guest::Process& process, Area& area, size_t page);
+  void claim(guest::Machine& machine, const Area& area, size_t page, Wait&& wait);
+  void own(guest::Machine& machine, Area& area, size_t page, bool reached);
+  void now_owned(guest::Machine& machine, Area& area, size_t page, bool reached);
+  void log_change(guest::Machine& machine, Area& area, size_t page);
+  bool mark_locks(guest::Machine& machine, Area& area, size_t page);
   void tell_locks();
   bool peek(GuestAddr from, void* to, size_t size);
   static void open_to(Area& area, size_t page, bool write);
   void release(Area& area, size_t page, Hold now);
   void give_back(const std::vector<Held>& but = {});
   void give_back_unreached();
-  void add_all_needs(guest::Process& process);
+  void add_all_needs(guest::Machine& machine);
   // The pages that the next instruction itself is in.
-  std::vector<GuestAddr> code_pages(guest::Process& process) const;
+  std::vector<GuestAddr> code_pages(guest::Machine& machine) const;
   // Those that the next instruction has used already, though it is not done yet.
-  std::vector<Held> touched(guest::Process& process) const;
+  std::vector<Held> touched(guest::Machine& machine) const;
   // A page that is needed, by an address in it.
   struct Need {
     GuestAddr address;
     bool write;
   };
-  bool may_take(const guest::Process& process, GuestAddr address, bool write) const;
+  bool may_take(const guest::Machine& machine, GuestAddr address, bool write) const;
   static bool allows(Hold hold, bool write);
   bool has(GuestAddr address, bool write) const;
   // A page that is taken together with others.
@@ -160,17 +160,17 @@ private:
   Wanted wanted_at(const Need& need) const;
   bool has(const Wanted& page) const;
   // If nobody has it.
-  bool take_at_once(guest::Process& process, const Wanted& page);
-  void take_in_turn(guest::Process& process, const Wanted& page);
+  bool take_at_once(guest::Machine& machine, const Wanted& page);
+  void take_in_turn(guest::Machine& machine, const Wanted& page);
   // All at the same time.
-  void take_together(guest::Process& process, std::vector<Wanted> pages);
-  bool add_for_call(const guest::Process& process, const std::vector<Need>& needs);
-  std::vector<Wanted> takable(const guest::Process& process, const std::vector<Need>& needs) const;
+  void take_together(guest::Machine& machine, std::vector<Wanted> pages);
+  bool add_for_call(const guest::Machine& machine, const std::vector<Need>& needs);
+  std::vector<Wanted> takable(const guest::Machine& machine, const std::vector<Need>& needs) const;
 
   Changed changed_;
   Refuse refuse_;
   PageTable* table_ = nullptr;        // with the first area
-  guest::Process* process_ = nullptr; // likewise
+  guest::Machine* machine_ = nullptr; // likewise
   bool has_locks_ = false;            // that the table knows of
   std::vector<Area> areas_;
   std::vector<Held> held_;

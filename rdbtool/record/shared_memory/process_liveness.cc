@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rdbtool/record/process_liveness.h"
+#include "rdbtool/record/shared_memory/process_liveness.h"
 
 #include <algorithm>
 #include <cerrno>

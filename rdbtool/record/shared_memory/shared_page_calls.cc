@@ -3,7 +3,7 @@
 // another process has: it is led to a mapping that is always there, or the process takes all that the call
 // needs before.
 #include "rdbtool/guest/memory/space_view.h"
-#include "rdbtool/record/shared_pages.h"
+#include "rdbtool/record/shared_memory/shared_pages.h"
 #include "rdbtool/syscalls/call_reads.h"
 
 #include <algorithm>
@@ -17,25 +17,25 @@ namespace rdb::record {
 
 using guest::kPage;
 
-bool SharedPages::add_for_call(const guest::Process& process, const std::vector<Need>& needs) {
-  std::vector<Wanted> pages = takable(process, needs);
+bool SharedPages::add_for_call(const guest::Machine& machine, const std::vector<Need>& needs) {
+  std::vector<Wanted> pages = takable(machine, needs);
   for_call_.insert(for_call_.end(), pages.begin(), pages.end());
   return !pages.empty();
 }
 
-bool SharedPages::add_reads(guest::Process& process, const guest::SystemCall& call) {
+bool SharedPages::add_reads(guest::Machine& machine, const guest::SystemCall& call) {
   std::vector<Need> needs;
   // As if the call took all that it is given.
   visit_call_reads(static_cast<uint64_t>(call.number), call.arguments, INT32_MAX,
-                   guest::SpaceView(process.space()), [&](GuestAddr address, uint64_t size) {
+                   guest::SpaceView(machine.space()), [&](GuestAddr address, uint64_t size) {
                      for (uint64_t at = guest::page_down(address.value); at < address.value + size;
                           at += kPage)
                        needs.push_back({GuestAddr(at), false});
                    });
-  return add_for_call(process, needs);
+  return add_for_call(machine, needs);
 }
 
-bool SharedPages::add_writes(const guest::Process& process, const std::vector<iovec>& ranges) {
+bool SharedPages::add_writes(const guest::Machine& machine, const std::vector<iovec>& ranges) {
   std::vector<Need> needs;
   for (const Area& area : areas_)
     for (const iovec& range : ranges) {
@@ -44,21 +44,21 @@ bool SharedPages::add_writes(const guest::Process& process, const std::vector<io
       for (uint64_t at = std::max(area.begin, guest::page_down(begin)); at < end; at += kPage)
         needs.push_back({GuestAddr(at), true});
     }
-  return add_for_call(process, needs);
+  return add_for_call(machine, needs);
 }
 
-void SharedPages::take_for_call(guest::Process& process) {
-  take_together(process, for_call_);
+void SharedPages::take_for_call(guest::Machine& machine) {
+  take_together(machine, for_call_);
 }
 
-void SharedPages::take_all(guest::Process& process) {
+void SharedPages::take_all(guest::Machine& machine) {
   std::vector<Need> pages;
   for (const Area& area : areas_)
     for (uint64_t at = area.begin; at < area.end; at += kPage)
       pages.push_back({GuestAddr(at), false});
-  std::vector<Wanted> all = takable(process, pages);
+  std::vector<Wanted> all = takable(machine, pages);
   all.insert(all.end(), for_call_.begin(), for_call_.end());
-  take_together(process, std::move(all));
+  take_together(machine, std::move(all));
 }
 
 bool SharedPages::has_file(uint64_t device, uint64_t inode) const {
@@ -68,7 +68,7 @@ bool SharedPages::has_file(uint64_t device, uint64_t inode) const {
 }
 
 // A page that is not mapped here any more, or that the program may not use, is changed for the others.
-bool SharedPages::add_file(const guest::Process& process, uint64_t device, uint64_t inode, uint64_t begin,
+bool SharedPages::add_file(const guest::Machine& machine, uint64_t device, uint64_t inode, uint64_t begin,
                            uint64_t end) {
   size_t before = for_call_.size();
   for (size_t i = 0; i < areas_.size(); ++i) {
@@ -78,7 +78,7 @@ bool SharedPages::add_file(const guest::Process& process, uint64_t device, uint6
       uint64_t offset = area.offset + page * kPage;
       if (offset + kPage <= begin || offset >= end) continue;
       bool reached =
-          area.holds[page] != Hold::gone && may_take(process, GuestAddr(area.address(page)), false);
+          area.holds[page] != Hold::gone && may_take(machine, GuestAddr(area.address(page)), false);
       for_call_.push_back({.place = {i, page}, .write = false, .reached = reached, .of_file = true});
     }
   }
@@ -128,9 +128,9 @@ std::optional<void*> SharedPages::reach(const guest::AddressSpace& space, void* 
   return address;
 }
 
-bool SharedPages::redirect(guest::Process& process, const guest::SystemCall& call, SyscallArgs& arguments,
+bool SharedPages::redirect(guest::Machine& machine, const guest::SystemCall& call, SyscallArgs& arguments,
                            Arguments& storage) const {
-  guest::AddressSpace& space = process.space();
+  guest::AddressSpace& space = machine.space();
   bool is_message = call.number == SYS_sendmsg;
   bool has_vectors =
       is_message || call.number == SYS_writev || call.number == SYS_pwritev || call.number == SYS_pwritev2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rdbtool/record/shared_files.h"
+#include "rdbtool/record/shared_memory/shared_files.h"
 
 #include "rdbtool/base/error.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rdbtool/record/shared_pages.h"
+#include "rdbtool/record/shared_memory/shared_pages.h"
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/own_memory.h"
 #include "rdbtool/base/raw_syscall.h"
 #include "rdbtool/guest/host/host_descriptors.h"
 #include "rdbtool/guest/memory/file_holes.h"
-#include "rdbtool/record/process_liveness.h"
+#include "rdbtool/record/shared_memory/process_liveness.h"
 #include "rdbtool/syscalls/facts.h"
 
 #include <algorithm>
@@ -83,11 +83,11 @@ void SharedPages::add(const guest::Mapping& mapping) {
   areas_.push_back(std::move(area));
 }
 
-void SharedPages::before_fork(guest::Process& process) {
-  process_ = &process;
+void SharedPages::before_fork(guest::Machine& machine) {
+  machine_ = &machine;
   give_back();
   size_t old = areas_.size();
-  for (const auto& [begin, mapping] : process.space().mappings()) {
+  for (const auto& [begin, mapping] : machine.space().mappings()) {
     if (!(mapping.flags & MAP_SHARED) || find(begin) != nullptr) continue;
     // A file that is open for writing can be changed by calls, in both processes.
     bool writable = mapping.protection & PROT_WRITE || mapping.flags & MAP_ANONYMOUS || mapping.may_write ||
@@ -105,12 +105,12 @@ void SharedPages::before_fork(guest::Process& process) {
     ++state(area, 0).users;
 }
 
-void SharedPages::after_fork(const guest::Process& process, int64_t result) {
+void SharedPages::after_fork(const guest::Machine& machine, int64_t result) {
   for (Area& area : areas_) {
     if (result < 0) --state(area, 0).users;
     // Some memory is not handed down (MADV_DONTFORK).
     for (size_t page = 0; result == 0 && page < area.holds.size(); ++page)
-      if (process.space().find(area.address(page)) == nullptr) area.holds[page] = Hold::gone;
+      if (machine.space().find(area.address(page)) == nullptr) area.holds[page] = Hold::gone;
     withhold(area);
   }
 }
@@ -125,10 +125,10 @@ void SharedPages::withhold(const Area& area) {
   }
 }
 
-bool SharedPages::may_take(const guest::Process& process, GuestAddr address, bool write) const {
+bool SharedPages::may_take(const guest::Machine& machine, GuestAddr address, bool write) const {
   if (find(address.value) == nullptr) return false;
   int wanted = write ? PROT_WRITE : kReadable;
-  const guest::Mapping* mapping = process.space().find(address.value);
+  const guest::Mapping* mapping = machine.space().find(address.value);
   return mapping != nullptr && mapping->protection & wanted;
 }
 
@@ -141,9 +141,9 @@ bool SharedPages::has(GuestAddr address, bool write) const {
   return allows(area.holds[area.page(address.value)], write);
 }
 
-bool SharedPages::take(guest::Process& process, GuestAddr address, bool write) {
-  if (!may_take(process, address, write) || has(address, write)) return false; // something else is wrong
-  take_in_turn(process, wanted_at({address, write}));
+bool SharedPages::take(guest::Machine& machine, GuestAddr address, bool write) {
+  if (!may_take(machine, address, write) || has(address, write)) return false; // something else is wrong
+  take_in_turn(machine, wanted_at({address, write}));
   return true;
 }
 
@@ -155,11 +155,11 @@ SharedPages::Wanted SharedPages::wanted_at(const Need& need) const {
           .of_file = false};
 }
 
-std::vector<SharedPages::Wanted> SharedPages::takable(const guest::Process& process,
+std::vector<SharedPages::Wanted> SharedPages::takable(const guest::Machine& machine,
                                                       const std::vector<Need>& needs) const {
   std::vector<Wanted> result;
   for (const Need& need : needs)
-    if (may_take(process, need.address, need.write)) result.push_back(wanted_at(need));
+    if (may_take(machine, need.address, need.write)) result.push_back(wanted_at(need));
   return result;
 }
 
@@ -168,25 +168,25 @@ bool SharedPages::has(const Wanted& page) const {
   return allows(areas_[page.place.area].holds[page.place.page], page.write);
 }
 
-bool SharedPages::take_at_once(guest::Process& process, const Wanted& page) {
+bool SharedPages::take_at_once(guest::Machine& machine, const Wanted& page) {
   if (has(page)) return true;
   auto [index, number] = page.place;
   Area& area = areas_[index];
-  auto self = static_cast<uint32_t>(process.identity().pid);
+  auto self = static_cast<uint32_t>(machine.identity().pid);
   uint32_t owner = 0;
   if (!page.reached || area.holds[number] == Hold::none) {
     if (!state(area, number).owner.compare_exchange_strong(owner, self)) return false;
-    now_owned(process, area, number, page.reached);
+    now_owned(machine, area, number, page.reached);
   }
   if (page.reached) open_to(area, number, page.write);
   return true;
 }
 
-void SharedPages::take_in_turn(guest::Process& process, const Wanted& page) {
+void SharedPages::take_in_turn(guest::Machine& machine, const Wanted& page) {
   if (has(page)) return;
   auto [index, number] = page.place;
   Area& area = areas_[index];
-  if (!page.reached || area.holds[number] == Hold::none) own(process, area, number, page.reached);
+  if (!page.reached || area.holds[number] == Hold::none) own(machine, area, number, page.reached);
   if (page.reached) open_to(area, number, page.write);
 }
 
@@ -198,24 +198,24 @@ void SharedPages::open_to(Area& area, size_t page, bool write) {
 // A process that waits for one page and keeps another could be waited for in turn. Here all take their pages
 // in the order of the table, so that those who do so wait for each other in one direction only; and an
 // instruction that cannot give back what it has goes first.
-void SharedPages::take_together(guest::Process& process, std::vector<Wanted> pages) {
+void SharedPages::take_together(guest::Machine& machine, std::vector<Wanted> pages) {
   std::ranges::sort(pages, {},
                     [&](const Wanted& page) { return areas_[page.place.area].first + page.place.page; });
-  if (std::ranges::all_of(pages, [&](const Wanted& page) { return take_at_once(process, page); })) return;
+  if (std::ranges::all_of(pages, [&](const Wanted& page) { return take_at_once(machine, page); })) return;
   keep_ = Keep::all;
   do {
     give_back();
     for (const Wanted& page : pages)
-      take_in_turn(process, page);
+      take_in_turn(machine, page);
   } while (!std::ranges::all_of(pages, [&](const Wanted& page) { return has(page); }));
   keep_ = Keep::nothing;
 }
 
 // Makes the page this process's, whoever has it. `wait` waits until its owner may have let it go.
 template <class Wait>
-void SharedPages::claim(guest::Process& process, const Area& area, size_t page, Wait&& wait) {
+void SharedPages::claim(guest::Machine& machine, const Area& area, size_t page, Wait&& wait) {
   PageTable::Page& state = this->state(area, page);
-  auto self = static_cast<uint32_t>(process.identity().pid);
+  auto self = static_cast<uint32_t>(machine.identity().pid);
   for (int waits = 0;; ++waits) {
     uint32_t owner = 0;
     if (state.owner.compare_exchange_strong(owner, self) || owner == self) break;
@@ -230,19 +230,19 @@ void SharedPages::claim(guest::Process& process, const Area& area, size_t page, 
   table_->end_wait(self);
 }
 
-void SharedPages::own(guest::Process& process, Area& area, size_t page, bool reached) {
-  claim(process, area, page, [&](uint32_t owner, int waits) { wait_for(process, area, page, owner, waits); });
-  now_owned(process, area, page, reached);
+void SharedPages::own(guest::Machine& machine, Area& area, size_t page, bool reached) {
+  claim(machine, area, page, [&](uint32_t owner, int waits) { wait_for(machine, area, page, owner, waits); });
+  now_owned(machine, area, page, reached);
 }
 
-void SharedPages::now_owned(guest::Process& process, Area& area, size_t page, bool reached) {
+void SharedPages::now_owned(guest::Machine& machine, Area& area, size_t page, bool reached) {
   (reached ? held_ : unreached_).push_back({static_cast<size_t>(&area - areas_.data()), page});
-  mark_locks(process, area, page);
-  if (area.holds[page] != Hold::gone) log_change(process, area, page);
+  mark_locks(machine, area, page);
+  if (area.holds[page] != Hold::gone) log_change(machine, area, page);
 }
 
 // What the page holds, unless this process knows it.
-void SharedPages::log_change(guest::Process& process, Area& area, size_t page) {
+void SharedPages::log_change(guest::Machine& machine, Area& area, size_t page) {
   uint32_t version = state(area, page).version;
   if (area.known[page] == version) return;
   area.known[page] = version;
@@ -254,15 +254,15 @@ void SharedPages::log_change(guest::Process& process, Area& area, size_t page) {
     if (read_own_memory(content, read, kPage) != kPage) std::memset(read, 0, sizeof read);
     content = read;
   }
-  changed_(process, GuestAddr(area.address(page)), content, kPage);
+  changed_(machine, GuestAddr(area.address(page)), content, kPage);
 }
 
-void SharedPages::wait_for(guest::Process& process, const Area& area, size_t page, uint32_t owner,
+void SharedPages::wait_for(guest::Machine& machine, const Area& area, size_t page, uint32_t owner,
                            int before) {
-  auto self = static_cast<uint32_t>(process.identity().pid);
+  auto self = static_cast<uint32_t>(machine.identity().pid);
   // Who waits keeps nothing that others may wait for, if it can be helped.
   if (keep_ == Keep::nothing) give_back();
-  if (keep_ == Keep::touched) give_back(touched(process));
+  if (keep_ == Keep::touched) give_back(touched(machine));
   if (!held_.empty() || !unreached_.empty()) {
     uint32_t number = area.first + static_cast<uint32_t>(page);
     // Who takes pages together can still give them back.
@@ -328,8 +328,8 @@ void SharedPages::let_go() {
   if (!alone) give_back();
 }
 
-void SharedPages::let_go_between_instructions(const guest::Process& process) {
-  if (process.now().value != taken_at_) let_go();
+void SharedPages::let_go_between_instructions(const guest::Machine& machine) {
+  if (machine.now().value != taken_at_) let_go();
 }
 
 bool SharedPages::wanted() const {
@@ -339,7 +339,7 @@ bool SharedPages::wanted() const {
 
 void SharedPages::leave() {
   give_back();
-  process_ = nullptr; // what it still has is marked when it is dead
+  machine_ = nullptr; // what it still has is marked when it is dead
   for (Area& area : areas_)
     --state(area, 0).users;
 }

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "rdbtool/guest/process/process.h"
-#include "rdbtool/record/shared_pages.h"
+#include "rdbtool/record/shared_memory/shared_pages.h"
 #include "rdbtool/trace/ring/log_producer.h"
 
 #include <vector>

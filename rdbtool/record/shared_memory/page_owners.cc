@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rdbtool/record/page_owners.h"
+#include "rdbtool/record/shared_memory/page_owners.h"
 
 #include <algorithm>
 #include <sys/mman.h>

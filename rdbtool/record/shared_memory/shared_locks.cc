@@ -6,8 +6,8 @@
 #include "rdbtool/base/own_memory.h"
 #include "rdbtool/base/raw_syscall.h"
 #include "rdbtool/guest/threads/robust_list.h"
-#include "rdbtool/record/process_liveness.h"
-#include "rdbtool/record/shared_pages.h"
+#include "rdbtool/record/shared_memory/process_liveness.h"
+#include "rdbtool/record/shared_memory/shared_pages.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -20,14 +20,14 @@ using guest::kPage;
 // Guest memory as it is, without taking a page for it.
 bool SharedPages::peek(GuestAddr from, void* to, size_t size) {
   std::optional<uint64_t> shared = always_there(from.value);
-  if (!shared) return process_->space().read(from, to, size) == size;
+  if (!shared) return machine_->space().read(from, to, size) == size;
   return read_own_memory(reinterpret_cast<const void*>(*shared), to, size) == size;
 }
 
 void SharedPages::tell_locks() {
-  if (process_ == nullptr) return;
+  if (machine_ == nullptr) return;
   std::vector<PageTable::Lock> locks;
-  for (const auto& [id, thread] : process_->threads()) {
+  for (const auto& [id, thread] : machine_->threads()) {
     auto number = static_cast<uint32_t>(id.value);
     guest::walk_robust_list(
         thread->robust_list, [&](GuestAddr from, void* to, size_t size) { return peek(from, to, size); },
@@ -43,13 +43,13 @@ void SharedPages::tell_locks() {
         });
   }
   if (locks.empty() && !has_locks_) return;
-  table_->set_locks(static_cast<uint32_t>(process_->identity().pid), locks);
+  table_->set_locks(static_cast<uint32_t>(machine_->identity().pid), locks);
   has_locks_ = !locks.empty();
 }
 
 // In a page that this process owns. True if there was one.
-bool SharedPages::mark_locks(guest::Process& process, Area& area, size_t page) {
-  auto self = static_cast<uint32_t>(process.identity().pid);
+bool SharedPages::mark_locks(guest::Machine& machine, Area& area, size_t page) {
+  auto self = static_cast<uint32_t>(machine.identity().pid);
   bool any = false;
   table_->each_lock(area.first + static_cast<uint32_t>(page),
                     [&](uint32_t holder, const PageTable::Lock& lock) {
@@ -70,10 +70,10 @@ bool SharedPages::mark_locks(guest::Process& process, Area& area, size_t page) {
   return any;
 }
 
-void SharedPages::mark_locks_of_dead(guest::Process& process) {
+void SharedPages::mark_locks_of_dead(guest::Machine& machine) {
   for (const Held& held : held_) {
     Area& area = areas_[held.area];
-    if (mark_locks(process, area, held.page)) log_change(process, area, held.page);
+    if (mark_locks(machine, area, held.page)) log_change(machine, area, held.page);
   }
 }
 
@@ -89,7 +89,7 @@ bool SharedPages::is_lock(GuestAddr word) const {
   return found;
 }
 
-void SharedPages::mark_lock_of_dead(guest::Process& process, GuestAddr word) {
+void SharedPages::mark_lock_of_dead(guest::Machine& machine, GuestAddr word) {
   const Area* area = find(word.value);
   if (area == nullptr) return;
   bool dead = false;
@@ -99,7 +99,7 @@ void SharedPages::mark_lock_of_dead(guest::Process& process, GuestAddr word) {
     return false;
   });
   // The page is owned for it, and marked then.
-  if (dead && !take(process, word, false)) mark_locks_of_dead(process);
+  if (dead && !take(machine, word, false)) mark_locks_of_dead(machine);
 }
 
 } // namespace rdb::record

@@ -5,7 +5,7 @@
 // done.
 #include "rdbtool/engine/instructions/string_instruction.h"
 #include "rdbtool/engine/translate/code_path.h"
-#include "rdbtool/record/shared_pages.h"
+#include "rdbtool/record/shared_memory/shared_pages.h"
 
 #include <algorithm>
 #include <csignal>
@@ -19,16 +19,16 @@ using guest::kPage;
 constexpr uint64_t kDirection = 1 << 10; // in the flags
 
 // The string instruction that the guest is about to execute, or to go on with.
-std::optional<engine::StringInstruction> repeated(guest::Process& process) {
-  std::optional<engine::Instruction> next = engine::instruction_at(process.space(), process.registers().rip);
+std::optional<engine::StringInstruction> repeated(guest::Machine& machine) {
+  std::optional<engine::Instruction> next = engine::instruction_at(machine.space(), machine.registers().rip);
   return next ? engine::repeated_string(*next) : std::nullopt;
 }
 
 // Vector instructions that go on where they were: gathers, scatters, loads and stores of tiles.
-bool continues(guest::Process& process) {
+bool continues(guest::Machine& machine) {
   constexpr uint8_t kVex = 0xC4, kEvex = 0x62;
   uint8_t bytes[16] = {};
-  process.space().read(GuestAddr(process.registers().rip), bytes, sizeof bytes - 1);
+  machine.space().read(GuestAddr(machine.registers().rip), bytes, sizeof bytes - 1);
   const uint8_t* at = bytes;
   while (*at == 0x67 || *at == 0x64 || *at == 0x65)
     ++at;
@@ -41,24 +41,24 @@ bool continues(guest::Process& process) {
 
 } // namespace
 
-std::vector<GuestAddr> SharedPages::code_pages(guest::Process& process) const {
+std::vector<GuestAddr> SharedPages::code_pages(guest::Machine& machine) const {
   constexpr uint64_t kLongestInstruction = 15;
   std::vector<GuestAddr> result;
-  uint64_t pc = process.registers().rip;
+  uint64_t pc = machine.registers().rip;
   if (find(pc) == nullptr && find(pc + kLongestInstruction - 1) == nullptr) return result;
-  std::optional<engine::Instruction> next = engine::instruction_at(process.space(), pc);
+  std::optional<engine::Instruction> next = engine::instruction_at(machine.space(), pc);
   uint64_t last = next ? next->end() - 1 : pc;
   if (find(pc) != nullptr) result.emplace_back(pc);
   if (guest::page_down(last) != guest::page_down(pc) && find(last) != nullptr) result.emplace_back(last);
   return result;
 }
 
-std::vector<SharedPages::Held> SharedPages::touched(guest::Process& process) const {
-  if (continues(process)) return held_;
-  std::optional<engine::StringInstruction> next = repeated(process);
+std::vector<SharedPages::Held> SharedPages::touched(guest::Machine& machine) const {
+  if (continues(machine)) return held_;
+  std::optional<engine::StringInstruction> next = repeated(machine);
   if (!next) return {};
   if (next->segment != 0) return held_;
-  bool down = process.registers().rflags & kDirection;
+  bool down = machine.registers().rflags & kDirection;
   std::vector<Held> result;
   // From where the step before has ended. False if it cannot have been made.
   auto look_back = [&](uint64_t at) {
@@ -70,10 +70,10 @@ std::vector<SharedPages::Held> SharedPages::touched(guest::Process& process) con
     }
     return true;
   };
-  if (next->has_source() && !look_back(process.registers().gpr[engine::RSI])) return {};
-  if (next->has_destination() && !look_back(process.registers().gpr[engine::RDI])) return {};
+  if (next->has_source() && !look_back(machine.registers().gpr[engine::RSI])) return {};
+  if (next->has_destination() && !look_back(machine.registers().gpr[engine::RDI])) return {};
   if (result.empty()) return {};
-  for (GuestAddr code : code_pages(process))
+  for (GuestAddr code : code_pages(machine))
     if (has(code, false)) {
       const Area& area = *find(code.value);
       result.push_back({static_cast<size_t>(&area - areas_.data()), area.page(code.value)});
@@ -82,10 +82,10 @@ std::vector<SharedPages::Held> SharedPages::touched(guest::Process& process) con
 }
 
 // One that repeats, and has not begun, gets all that it will need: in the middle it could give nothing back.
-void SharedPages::add_all_needs(guest::Process& process) {
-  std::optional<engine::StringInstruction> next = repeated(process);
+void SharedPages::add_all_needs(guest::Machine& machine) {
+  std::optional<engine::StringInstruction> next = repeated(machine);
   if (!next || !next->runs_to_the_end() || next->segment != 0) return;
-  const engine::Registers& regs = process.registers();
+  const engine::Registers& regs = machine.registers();
   bool down = regs.rflags & kDirection;
   auto add = [&](uint64_t at, bool write) {
     const Area* area = find(at);
@@ -100,26 +100,26 @@ void SharedPages::add_all_needs(guest::Process& process) {
   if (next->has_destination()) add(regs.gpr[engine::RDI], true);
 }
 
-bool SharedPages::take_for_instruction(guest::Process& process, const engine::Fault& fault) {
+bool SharedPages::take_for_instruction(guest::Machine& machine, const engine::Fault& fault) {
   constexpr int kPageFault = 14;
   constexpr uint64_t kWrite = 2;
   if (areas_.empty() || fault.signal != SIGSEGV || fault.trap_number != kPageFault) return false;
   GuestAddr address(reinterpret_cast<uint64_t>(fault.info.si_addr));
   bool write = fault.error_code & kWrite;
-  if (!may_take(process, address, write) || has(address, write)) return false;
-  if (taken_at_ != process.now().value) needs_.clear();
-  taken_at_ = process.now().value;
+  if (!may_take(machine, address, write) || has(address, write)) return false;
+  if (taken_at_ != machine.now().value) needs_.clear();
+  taken_at_ = machine.now().value;
   needs_.push_back({address, write});
-  for (GuestAddr code : code_pages(process))
+  for (GuestAddr code : code_pages(machine))
     needs_.push_back({code, false});
-  if (!touched(process).empty()) {
+  if (!touched(machine).empty()) {
     // What it has used must stay; the rest of it comes page by page.
     keep_ = Keep::touched;
-    take(process, address, write);
+    take(machine, address, write);
     keep_ = Keep::nothing;
   } else {
-    add_all_needs(process);
-    take_together(process, takable(process, needs_));
+    add_all_needs(machine);
+    take_together(machine, takable(machine, needs_));
   }
   return true;
 }
