@@ -49,7 +49,7 @@ public:
   bool shares_actions() const { return shares_actions_; }
 
 private:
-  // The two calls of the kernel and the listener, with nobody in between.
+  // The kernel's part: returns the id of the new process, 0 in that process, or -errno.
   int64_t make_process(uint64_t flags, int& word);
   void become_child(uint64_t flags, std::unique_ptr<VforkMemory> shared);
   Answer answer_to(const SystemCall& call, uint64_t flags, int64_t result, int word);

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace rdb::guest {
 
@@ -44,18 +45,25 @@ public:
   void set_death_signal_is_guests(bool yes) { death_signal_is_guests_ = yes; }
 
 private:
-  std::optional<Answer> answer_path(SystemCall& call);
-  std::optional<Answer> answer_limits(const SystemCall& call);
-  std::optional<Answer> answer_prctl(const SystemCall& call);
-  std::optional<Answer> list_descriptors(const SystemCall& call);
   // A place below /proc/PID.
-  struct Entry {
+  struct ProcEntry {
     int pid = 0;
     std::string name; // what comes after the process id, or after that of a thread
   };
-  std::optional<Entry> entry_of(int directory, const std::string& path);
+  std::optional<Answer> answer_path(SystemCall& call);
+  std::optional<Answer> answer_program_link(SystemCall& call, const std::string& program);
+  std::optional<Answer> answer_other_process(const SystemCall& call, const ProcEntry& entry);
+  static std::optional<Answer> answer_descriptor(std::string_view name);
+  std::optional<Answer> answer_own_file(SystemCall& call, const std::string& name);
+  std::optional<Answer> open_text(SystemCall& call, const std::string& text);
+  void redirect(SystemCall& call, const std::string& other);
+  static std::optional<Answer> close_descriptors(const SystemCall& call);
+  std::optional<Answer> answer_limits(const SystemCall& call);
+  std::optional<Answer> answer_prctl(const SystemCall& call);
+  static std::optional<Answer> list_descriptors(const SystemCall& call);
+  std::optional<ProcEntry> entry_of(int directory, const std::string& path);
   // The program, if the entry is the link to one that runs under rdb.
-  std::optional<std::string> program_at(const Entry& entry);
+  std::optional<std::string> program_at(const ProcEntry& entry);
   bool directory_in_proc(int directory, std::string& path);
 
   Machine& machine_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Who wants to know what happens in a live process: the recorder, which puts it into the log. Nothing that is
-// told here is the listener's to do; what it may do, it may do as long as it is being told. All of it comes
-// from the thread that holds the baton, and is about the machine's current thread if it is about a thread.
+// Who wants to know what happens in a live process: the recorder, which puts it into the log. A listener does
+// none of it, and decides two things only: how long the guest may run (on_run), and whether memory that the
+// guest could not reach is there now (on_unreachable_memory). Each function is called by the thread that has
+// the baton. If it is about a thread, that is the machine's current one.
 //
 // A listener overrides what it wants to hear of. One that overrides nothing is the listener of a plain run.
 #pragma once

@@ -11,8 +11,8 @@
 //   away      it has called release(), and is in the kernel, or waits for something by wait()
 //   over      it has called release() for the last time, and a fiber then leave()
 //
-//   release()   gives the baton away, to the first thread in the queue (in a chaotic run, to any). If the queue
-//               is empty, the baton is free.
+//   release()   gives the baton away, to the first thread in the queue (in a chaotic run, to any one). If
+//               the queue is empty, the baton is free.
 //   acquire()   takes the baton if it is free, or else queues for it.
 //   pass()      release() and acquire() in one, for a turn that is over: the thread goes to the end of the
 //               queue. If nobody else is ready, it goes on.
