@@ -9,18 +9,18 @@
 namespace rdb::record {
 
 void ExecHandover::put(guest::Handover& handover) const {
-  handover.outside_descriptors = {ends.ring_fd, ends.control_fd};
-  handover.outside_state = std::to_string(exec_time.value) + " " + std::to_string(checksum_interval);
+  handover.listener_descriptors = {ends.ring_fd, ends.control_fd};
+  handover.listener_state = std::to_string(exec_time.value) + " " + std::to_string(checksum_interval);
 }
 
 std::optional<ExecHandover> ExecHandover::get(const guest::Handover& handover) {
-  if (handover.outside_descriptors.empty()) return std::nullopt;
-  std::istringstream state(handover.outside_state);
+  if (handover.listener_descriptors.empty()) return std::nullopt;
+  std::istringstream state(handover.listener_state);
   uint64_t time = 0, interval = 0;
   state >> time >> interval;
-  RDB_CHECK(handover.outside_descriptors.size() == 2 && !state.fail());
+  RDB_CHECK(handover.listener_descriptors.size() == 2 && !state.fail());
   return ExecHandover{
-      {handover.outside_descriptors[0], handover.outside_descriptors[1]}, Time(time), interval};
+      {handover.listener_descriptors[0], handover.listener_descriptors[1]}, Time(time), interval};
 }
 
 } // namespace rdb::record

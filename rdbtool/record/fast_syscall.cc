@@ -18,9 +18,9 @@ namespace {
 
 bool perform(void* context, engine::Registers& regs, uint64_t executed) {
   FastRecorder& recorder = *static_cast<FastRecorder*>(context);
-  guest::Process& process = *recorder.process;
+  guest::Machine& machine = *recorder.machine;
   // A guest's filter judges every call.
-  if (!recorder.enabled || executed >= recorder.until || process.seccomp().active()) return false;
+  if (!recorder.enabled || executed >= recorder.until || recorder.filters->active()) return false;
   uint64_t number = regs.gpr[engine::RAX];
   const CallFacts& facts = facts_of(static_cast<int64_t>(number));
   if (facts.fast != FastPath::always) return false;
@@ -45,16 +45,16 @@ bool perform(void* context, engine::Registers& regs, uint64_t executed) {
   auto address = has_buffer ? static_cast<uint64_t>(arguments[facts.buffer_arg]) : 0;
   uint64_t room =
       facts.buffer_size != 0 ? facts.buffer_size : static_cast<uint64_t>(arguments[facts.room_arg]);
-  if (has_buffer && !process.space().is_known_plain(address, room)) return false;
+  if (has_buffer && !machine.space().is_known_plain(address, room)) return false;
 
   input.result =
-      guest::interruptible_syscall(&process.current().pending, static_cast<int64_t>(number), arguments);
+      guest::interruptible_syscall(&machine.current().pending, static_cast<int64_t>(number), arguments);
   if (input.result == guest::kNotStarted) return false;
   trace::MemoryWrite write{GuestAddr(address), reinterpret_cast<const uint8_t*>(address), 0};
   if (has_buffer && input.result >= 0)
     write.size = facts.buffer_size != 0 ? facts.buffer_size : static_cast<size_t>(input.result);
   // The parent knows why an append fails and says it; this process has nothing more to do.
-  if (!recorder.log->append(process.current().id, Time(executed), input, &write, write.size != 0 ? 1 : 0))
+  if (!recorder.log->append(machine.current().id, Time(executed), input, &write, write.size != 0 ? 1 : 0))
     raw_syscall(SYS_exit_group, kExitFailure);
   regs.gpr[engine::RAX] = static_cast<uint64_t>(input.result);
   return true;

@@ -5,7 +5,8 @@
 #pragma once
 
 #include "rdbtool/engine/engine.h"
-#include "rdbtool/guest/process/process.h"
+#include "rdbtool/guest/calls/seccomp_filter.h"
+#include "rdbtool/guest/process/machine.h"
 #include "rdbtool/record/descriptors.h"
 #include "rdbtool/trace/ring/log_producer.h"
 
@@ -14,7 +15,8 @@ namespace rdb::record {
 struct FastRecorder {
   bool enabled = false;
   uint64_t until = UINT64_MAX;       // the long way has something to do from this time on
-  guest::Process* process = nullptr; // the engine calls only while it has one thread
+  guest::Machine* machine = nullptr; // the engine calls only while it has one thread
+  const guest::SeccompFilters* filters = nullptr;
   trace::LogProducer* log = nullptr;
   const std::array<Descriptors::Facts, Descriptors::kRemembered>* descriptors = nullptr;
 };

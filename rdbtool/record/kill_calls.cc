@@ -23,10 +23,10 @@ std::set<pid_t> processes() {
 
 } // namespace
 
-std::optional<KillCall> kill_call(guest::Process& process, const guest::SystemCall& call) {
+std::optional<KillCall> kill_call(guest::Machine& machine, const guest::SystemCall& call) {
   const SyscallArgs& a = call.arguments;
   auto target = static_cast<pid_t>(a[0]);
-  int own = process.identity().pid;
+  int own = machine.identity().pid;
   if (own == 1) return std::nullopt; // it does not end by that
   using To = KillCall::To;
   switch (call.number) {
@@ -37,11 +37,11 @@ std::optional<KillCall> kill_call(guest::Process& process, const guest::SystemCa
     if (target == -1) return KillCall{To::all};
     break;
   case SYS_tkill:
-    if (static_cast<int>(a[1]) == SIGKILL && process.find_thread(ThreadId(target)) != nullptr)
+    if (static_cast<int>(a[1]) == SIGKILL && machine.find_thread(ThreadId(target)) != nullptr)
       return KillCall{To::caller};
     break;
   case SYS_tgkill: {
-    bool is_own = target == own && process.find_thread(ThreadId(static_cast<pid_t>(a[1]))) != nullptr;
+    bool is_own = target == own && machine.find_thread(ThreadId(static_cast<pid_t>(a[1]))) != nullptr;
     if (static_cast<int>(a[2]) == SIGKILL && is_own) return KillCall{To::caller};
     break;
   }

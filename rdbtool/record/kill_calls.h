@@ -3,7 +3,7 @@
 // the recorder too, which is in the same group, and would kill the process before its log says how it ended.
 #pragma once
 
-#include "rdbtool/guest/process/process.h"
+#include "rdbtool/guest/process/machine.h"
 
 #include <optional>
 #include <sys/types.h>
@@ -16,7 +16,7 @@ struct KillCall {
 };
 
 // The call, if it is one of those.
-std::optional<KillCall> kill_call(guest::Process& process, const guest::SystemCall& call);
+std::optional<KillCall> kill_call(guest::Machine& machine, const guest::SystemCall& call);
 
 // All others than this process that the call is for, except `spared`. The call's result.
 int64_t kill_others(KillCall call, pid_t spared);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/record/mapped_files.h"
 
-#include "rdbtool/guest/process/open_call.h"
+#include "rdbtool/guest/calls/open_call.h"
 #include "rdbtool/syscalls/facts.h"
 
 #include <algorithm>

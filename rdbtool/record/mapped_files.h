@@ -7,7 +7,7 @@
 #include "rdbtool/guest/memory/address_space.h"
 #include "rdbtool/guest/process/machine.h"
 #include "rdbtool/record/descriptors.h"
-#include "rdbtool/record/shared_pages.h"
+#include "rdbtool/record/shared_memory/shared_pages.h"
 
 #include <vector>
 

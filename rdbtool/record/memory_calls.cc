@@ -3,6 +3,7 @@
 // files, would not find out by itself.
 #include "rdbtool/base/error.h"
 #include "rdbtool/guest/memory/nonzero_pages.h"
+#include "rdbtool/record/log_check.h"
 #include "rdbtool/record/recorder.h"
 #include "rdbtool/syscalls/facts.h"
 
@@ -50,8 +51,8 @@ bool is_mapped_twice(uint64_t address) {
 using guest::kPage;
 
 // What of a range is mapped and yet not there: its file was cut off.
-void Recorder::add_cut_off(guest::Process& process, uint64_t begin, uint64_t end, Parts& parts) {
-  guest::AddressSpace& space = process.space();
+void Recorder::add_cut_off(guest::Machine& machine, uint64_t begin, uint64_t end, Parts& parts) {
+  guest::AddressSpace& space = machine.space();
   for (uint64_t at = begin; at < end;) {
     const guest::Mapping* mapping = space.find(at);
     if (mapping == nullptr) return;
@@ -66,85 +67,85 @@ void Recorder::add_cut_off(guest::Process& process, uint64_t begin, uint64_t end
   }
 }
 
-Recorder::Parts Recorder::cut_off(guest::Process& process, const guest::SystemCall& call) {
+Recorder::Parts Recorder::cut_off(guest::Machine& machine, const guest::SystemCall& call) {
   constexpr uint64_t kLargest = 32; // what calls that rdb carries out itself read or write
   Parts result;
   for (uint64_t argument : call.arguments)
-    add_cut_off(process, argument, argument + kLargest, result);
+    add_cut_off(machine, argument, argument + kLargest, result);
   return result;
 }
 
 // If there is no room for its frame, the handler of SIGSEGV is tried, which may have another stack.
-Recorder::Parts Recorder::cut_off_frame(guest::Process& process, const guest::PendingSignal& signal) {
+Recorder::Parts Recorder::cut_off_frame(guest::Machine& machine, const guest::PendingSignal& signal) {
   Parts result;
   for (int number : {signal.number, SIGSEGV}) {
-    const guest::SignalAction& action = process.action(number);
+    const guest::SignalAction& action = machine.action(number);
     if (action.handler <= reinterpret_cast<uint64_t>(SIG_IGN)) break;
-    guest::FramePlace place = guest::place_of_frame(process.registers(), process.engine().vector_size(),
-                                                    action, process.current().alternate_stack);
-    add_cut_off(process, place.begin, place.end, result);
+    guest::FramePlace place = guest::place_of_frame(machine.registers(), machine.engine().vector_size(),
+                                                    action, machine.current().alternate_stack);
+    add_cut_off(machine, place.begin, place.end, result);
     if (result.empty()) break;
   }
   return result;
 }
 
-Recorder::Parts Recorder::cut_off_return(guest::Process& process) {
+Recorder::Parts Recorder::cut_off_return(guest::Machine& machine) {
   Parts result;
-  guest::FramePlace place = guest::frame_to_return_from(process.engine(), process.space());
-  add_cut_off(process, place.begin, place.end, result);
+  guest::FramePlace place = guest::frame_to_return_from(machine.engine(), machine.space());
+  add_cut_off(machine, place.begin, place.end, result);
   if (place.vectors != 0)
-    add_cut_off(process, place.vectors, place.vectors + process.engine().vector_size() + 4, result);
+    add_cut_off(machine, place.vectors, place.vectors + machine.engine().vector_size() + 4, result);
   return result;
 }
 
-void Recorder::log_protection(guest::Process& process, const guest::Mapping& part, int protection) {
+void Recorder::log_protection(guest::Machine& machine, const guest::Mapping& part, int protection) {
   trace::MapInput map;
   map.op = trace::MapOp::protect;
   map.address = GuestAddr(part.begin);
   map.length = part.end - part.begin;
   map.protection = static_cast<uint8_t>(protection);
-  check(log_.append(process.current().id, process.now(), map));
+  check(log_.append(machine.current().id, machine.now(), map));
 }
 
 // A call that rdb carries out itself, and replay again, has failed for memory that replay has.
-void Recorder::log_without(guest::Process& process, const Parts& missing, const guest::SystemCall& call,
+void Recorder::log_without(guest::Machine& machine, const Parts& missing, const guest::SystemCall& call,
                            int64_t result) {
   for (const guest::Mapping& part : missing)
-    log_protection(process, part, PROT_NONE);
-  log_call(process, call, result, {});
+    log_protection(machine, part, PROT_NONE);
+  log_call(machine, call, result, {});
   for (const guest::Mapping& part : missing)
-    log_protection(process, part, part.protection);
+    log_protection(machine, part, part.protection);
 }
 
-void Recorder::called(guest::Process& process, const guest::SystemCall& call, int64_t result) {
+void Recorder::on_syscall_exit(guest::Machine& machine, const guest::SystemCall& call, int64_t result) {
   if (result == -EFAULT && facts_of(call.number).is_internal) {
-    log_without(process, cut_off(process, call), call, result);
+    log_without(machine, cut_off(machine, call), call, result);
     return;
   }
   if (call.number == SYS_rt_sigreturn && result == 0) {
-    log_without(process, cut_off_return(process), call, result);
+    log_without(machine, cut_off_return(machine), call, result);
     return;
   }
-  check_moved(process, call, result);
-  check_protected(process.space(), call);
-  shared_.mappings_changed(process.space(), call, result);
+  check_moved(machine, call, result);
+  check_protected(machine.space(), call);
+  shared_.mappings_changed(machine.space(), call, result);
   if (shared_files_.any() && changes_mappings(facts_of(call.number)))
-    shared_files_.tell(process.space(), shared_, log_);
+    shared_files_.tell(machine.space(), shared_, log_);
   if (outside_writers_.any() && changes_mappings(facts_of(call.number)))
-    outside_writers_.mappings_changed(process.space());
-  log_call(process, call, result, {});
-  log_memory_effects(process, call, result);
+    outside_writers_.mappings_changed(machine.space());
+  log_call(machine, call, result, {});
+  log_memory_effects(machine, call, result);
 }
 
-void Recorder::remapped(guest::Process& process, const guest::SystemCall& call, int64_t result) {
+void Recorder::on_remapping(guest::Machine& machine, const guest::SystemCall& call, int64_t result) {
   const SyscallArgs& a = call.arguments;
-  shared_.mappings_changed(process.space(), call, result);
+  shared_.mappings_changed(machine.space(), call, result);
   trace::MapInput map;
   map.address = GuestAddr(a[0]);
   map.length = a[1];
   switch (facts_of(call.number).mapping) {
   case MappingChange::map:
-    log_mapping(process, *process.space().find(static_cast<uint64_t>(result)), -1);
+    log_mapping(machine, *machine.space().find(static_cast<uint64_t>(result)), -1);
     return;
   case MappingChange::unmap:
     map.op = trace::MapOp::unmap;
@@ -175,8 +176,8 @@ void Recorder::remapped(guest::Process& process, const guest::SystemCall& call, 
   default:
     bug("memory call {} is not known", call.number);
   }
-  check(log_.append(process.current().id, process.now(), map));
-  log_memory_effects(process, call, result);
+  check(log_.append(machine.current().id, machine.now(), map));
+  log_memory_effects(machine, call, result);
 }
 
 // What is written through one mapping of a file must not show in another: replay has two copies.
@@ -211,14 +212,14 @@ void Recorder::check_protected(const guest::AddressSpace& space, const guest::Sy
 
 // Memory that is there twice after mremap must not be written to in one place: replay would not show it in
 // the other.
-void Recorder::check_moved(guest::Process& process, const guest::SystemCall& call, int64_t result) {
+void Recorder::check_moved(guest::Machine& machine, const guest::SystemCall& call, int64_t result) {
   const SyscallArgs& a = call.arguments;
   if (call.number != SYS_mremap || result < 0) return;
-  const guest::Mapping& mapping = *process.space().find(static_cast<uint64_t>(result));
+  const guest::Mapping& mapping = *machine.space().find(static_cast<uint64_t>(result));
   bool twice = a[1] == 0 || a[3] & MREMAP_DONTUNMAP;
   // One that has grown may reach a part of the file that is mapped elsewhere.
   if (!twice && !(mapping.flags & MAP_ANONYMOUS))
-    check_other_views(process.space(), mapping, Views::of_the_same_part);
+    check_other_views(machine.space(), mapping, Views::of_the_same_part);
   // So may shared memory without a name if a part of it has stayed.
   bool nameless = mapping.flags & MAP_ANONYMOUS && mapping.flags & MAP_SHARED;
   bool grows = guest::page_up(a[2]) > guest::page_up(a[1]);
@@ -231,7 +232,7 @@ void Recorder::check_moved(guest::Process& process, const guest::SystemCall& cal
           mapping.name.empty() ? "the same memory" : mapping.name);
 }
 
-void Recorder::log_memory_effects(guest::Process& process, const guest::SystemCall& call, int64_t result) {
+void Recorder::log_memory_effects(guest::Machine& machine, const guest::SystemCall& call, int64_t result) {
   const SyscallArgs& a = call.arguments;
   trace::MapInput partial;
   switch (facts_of(call.number).mapping) {
@@ -242,43 +243,43 @@ void Recorder::log_memory_effects(guest::Process& process, const guest::SystemCa
     break;
   case MappingChange::advise:
     if (!guest::drops_pages(static_cast<int>(a[2]))) return;
-    if (result == 0) log_foreign(process, a[0], guest::page_up(a[0] + a[1]));
+    if (result == 0) log_foreign(machine, a[0], guest::page_up(a[0] + a[1]));
     partial.op = trace::MapOp::advise;
     partial.flags = static_cast<uint32_t>(a[2]);
     break;
   case MappingChange::move:
-    if (result >= 0) log_moved(process, call, static_cast<uint64_t>(result));
+    if (result >= 0) log_moved(machine, call, static_cast<uint64_t>(result));
     return;
   default:
     return;
   }
-  guest::AddressSpace::Range done = process.space().take_done_before_failure();
+  guest::AddressSpace::Range done = machine.space().take_done_before_failure();
   if (done.begin == done.end) return;
   partial.address = GuestAddr(done.begin);
   partial.length = done.end - done.begin;
-  check(log_.append(process.current().id, process.now(), partial));
-  if (partial.op == trace::MapOp::advise) log_foreign(process, done.begin, done.end);
+  check(log_.append(machine.current().id, machine.now(), partial));
+  if (partial.op == trace::MapOp::advise) log_foreign(machine, done.begin, done.end);
 }
 
 // Where replay has zeroes and this process may have something else: in memory that is not only its own.
-void Recorder::log_foreign(guest::Process& process, uint64_t begin, uint64_t end) {
-  for (const auto& [key, mapping] : process.space().mappings())
+void Recorder::log_foreign(guest::Machine& machine, uint64_t begin, uint64_t end) {
+  for (const auto& [key, mapping] : machine.space().mappings())
     if (!guest::is_own(mapping))
-      log_pages(process, std::max(mapping.begin, begin), std::min(mapping.end, end));
+      log_pages(machine, std::max(mapping.begin, begin), std::min(mapping.end, end));
 }
 
 // Where memory of a file has become larger, or was moved away from, replay has zeroes.
-void Recorder::log_moved(guest::Process& process, const guest::SystemCall& call, uint64_t target) {
+void Recorder::log_moved(guest::Machine& machine, const guest::SystemCall& call, uint64_t target) {
   const SyscallArgs& a = call.arguments;
   uint64_t old_length = guest::page_up(a[1]);
   uint64_t new_length = guest::page_up(a[2]);
-  if (new_length > old_length) log_foreign(process, target + old_length, target + new_length);
-  if (a[3] & MREMAP_DONTUNMAP) log_foreign(process, a[0], a[0] + old_length);
+  if (new_length > old_length) log_foreign(machine, target + old_length, target + new_length);
+  if (a[3] & MREMAP_DONTUNMAP) log_foreign(machine, a[0], a[0] + old_length);
 }
 
 // The page with the end of a file may hold something after it, which an earlier mapping has written there:
 // the copy of the file in the trace does not have it.
-void Recorder::log_after_end(guest::Process& process, const guest::Mapping& mapping, int fd) {
+void Recorder::log_after_end(guest::Machine& machine, const guest::Mapping& mapping, int fd) {
   struct stat info;
   if (fd < 0 || fstat(fd, &info) != 0) return;
   auto size = static_cast<uint64_t>(info.st_size);
@@ -286,25 +287,25 @@ void Recorder::log_after_end(guest::Process& process, const guest::Mapping& mapp
     return;
   GuestAddr end(mapping.begin + (size - mapping.offset));
   uint8_t bytes[kPage];
-  size_t rest = process.space().peek(end, bytes, kPage - size % kPage);
+  size_t rest = machine.space().peek(end, bytes, kPage - size % kPage);
   bool is_zero = std::all_of(bytes, bytes + rest, [](uint8_t byte) { return byte == 0; });
-  if (!is_zero) wrote(process, end, bytes, rest);
+  if (!is_zero) on_memory_write(machine, end, bytes, rest);
 }
 
 // All that memory of a file holds now, which may be little.
-void Recorder::log_anew(guest::Process& process, uint64_t begin, uint64_t end) {
+void Recorder::log_anew(guest::Machine& machine, uint64_t begin, uint64_t end) {
   trace::MapInput drop;
   drop.op = trace::MapOp::advise;
   drop.address = GuestAddr(begin);
   drop.length = end - begin;
   drop.flags = MADV_DONTNEED;
-  check(log_.append(process.current().id, process.now(), drop));
-  log_foreign(process, begin, end);
+  check(log_.append(machine.current().id, machine.now(), drop));
+  log_foreign(machine, begin, end);
 }
 
 // What they hold now, as far as they can be read and are not zero.
-void Recorder::log_pages(guest::Process& process, uint64_t begin, uint64_t end) {
-  guest::AddressSpace& space = process.space();
+void Recorder::log_pages(guest::Machine& machine, uint64_t begin, uint64_t end) {
+  guest::AddressSpace& space = machine.space();
   while (begin < end) {
     const guest::Mapping* mapping = space.find(begin);
     if (mapping == nullptr) return;
@@ -316,7 +317,7 @@ void Recorder::log_pages(guest::Process& process, uint64_t begin, uint64_t end) 
       // After the end of a file nothing can be read.
       if (space.read(GuestAddr(page), bytes, kPage) != kPage) break;
       bool is_zero = bytes[0] == 0 && std::memcmp(bytes, bytes + 1, kPage - 1) == 0;
-      if (!is_zero) wrote(process, GuestAddr(page), bytes, kPage);
+      if (!is_zero) on_memory_write(machine, GuestAddr(page), bytes, kPage);
     }
     begin = stop;
   }

@@ -21,12 +21,12 @@ bool may_block(const guest::SystemCall& call, int fd) {
 
 } // namespace
 
-void OutputTarget::find(int fd, Descriptors& descriptors, const guest::Process& process, bool keeps_baton) {
+void OutputTarget::find(int fd, Descriptors& descriptors, const guest::Machine& machine, bool keeps_baton) {
   reset();
   fd_ = fd;
-  Descriptors::Facts facts = descriptors.facts(fd, process.space());
+  Descriptors::Facts facts = descriptors.facts(fd, machine.space());
   stream_ = facts.stream;
-  if (process.threads().size() == 1) return;
+  if (machine.threads().size() == 1) return;
   // With a descriptor that is closed go all locks (fcntl) that the process has on a file: none for those.
   bool may_have_locks = facts.regular && facts.stream == trace::OutputStream::none;
   if (may_have_locks) return;
@@ -47,11 +47,11 @@ void OutputTarget::reset() {
 
 int64_t OutputOrder::Turn::begin(const guest::SystemCall& call, size_t argument, Descriptors& descriptors,
                                  bool keeps_baton) {
-  target_.find(static_cast<int>(call.arguments[argument]), descriptors, process_, keeps_baton);
-  if (target_.stream() == trace::OutputStream::none || process_.threads().size() == 1) return 0;
+  target_.find(static_cast<int>(call.arguments[argument]), descriptors, machine_, keeps_baton);
+  if (target_.stream() == trace::OutputStream::none || machine_.threads().size() == 1) return 0;
   Line& line = order_.lines_[descriptors.file_of(target_.stream())];
   if (line.writer.thread != nullptr) target_.hold(descriptors);
-  return enter(line, {&process_.current(), may_block(call, target_.descriptor())});
+  return enter(line, {&machine_.current(), may_block(call, target_.descriptor())});
 }
 
 int64_t OutputOrder::Turn::enter(Line& line, const Place& self) {
@@ -62,7 +62,7 @@ int64_t OutputOrder::Turn::enter(Line& line, const Place& self) {
     return -EAGAIN;
   } else {
     line.waiting.push_back(self);
-    int64_t result = process_.rest();
+    int64_t result = baton_.rest();
     if (result != 0) {
       std::erase_if(line.waiting, [&](const Place& place) { return place.thread == self.thread; });
       return result;
@@ -75,14 +75,14 @@ int64_t OutputOrder::Turn::enter(Line& line, const Place& self) {
 
 OutputOrder::Turn::~Turn() {
   // When the process ends around them all, nobody waits for anybody.
-  if (process_.is_over()) return;
+  if (baton_.is_process_over()) return;
   target_.reset();
   if (line_ == nullptr) return;
   line_->writer = {};
   if (line_->waiting.empty()) return;
   line_->writer = line_->waiting.front();
   line_->waiting.pop_front();
-  process_.resume(*line_->writer.thread);
+  baton_.resume(*line_->writer.thread);
 }
 
 } // namespace rdb::record

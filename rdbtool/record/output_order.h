@@ -5,8 +5,9 @@
 // log has what it wrote.
 #pragma once
 
-#include "rdbtool/guest/process/process.h"
+#include "rdbtool/guest/process/machine.h"
 #include "rdbtool/record/descriptors.h"
+#include "rdbtool/record/recorded_baton.h"
 
 #include <array>
 #include <deque>
@@ -23,7 +24,7 @@ public:
   OutputTarget& operator=(const OutputTarget&) = delete;
 
   // Finds out about the descriptor, before the call is made. `keeps_baton`: whether the call does.
-  void find(int fd, Descriptors& descriptors, const guest::Process& process, bool keeps_baton);
+  void find(int fd, Descriptors& descriptors, const guest::Machine& machine, bool keeps_baton);
   // Whatever becomes of the number while others run.
   void hold(Descriptors& descriptors);
   void reset();
@@ -53,8 +54,8 @@ public:
   // One thread's, for the length of a call.
   class Turn {
   public:
-    Turn(OutputOrder& order, guest::Process& process, OutputTarget& target)
-        : order_(order), process_(process), target_(target) {}
+    Turn(OutputOrder& order, guest::Machine& machine, RecordedBaton& baton, OutputTarget& target)
+        : order_(order), machine_(machine), baton_(baton), target_(target) {}
     ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
@@ -67,7 +68,8 @@ public:
     int64_t enter(Line& line, const Place& self);
 
     OutputOrder& order_;
-    guest::Process& process_;
+    guest::Machine& machine_;
+    RecordedBaton& baton_;
     OutputTarget& target_;
     Line* line_ = nullptr; // in which it is the writer
   };

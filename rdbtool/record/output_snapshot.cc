@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/record/output_snapshot.h"
 
-#include "rdbtool/guest/process/call_output.h"
+#include "rdbtool/guest/calls/call_output.h"
 #include "rdbtool/syscalls/facts.h"
 
 #include <climits>
@@ -19,13 +19,13 @@ DataForm form_of(const guest::SystemCall& call) {
 }
 
 // What the call asks for; more than that is an error or is cut by the kernel.
-bool asks_for(guest::Process& process, const guest::SystemCall& call, DataForm form, uint64_t size) {
+bool asks_for(guest::Machine& machine, const guest::SystemCall& call, DataForm form, uint64_t size) {
   if (form == DataForm::buffer) return call.arguments[2] == size;
   uint64_t total = 0;
   for (uint64_t i = 0; i < call.arguments[2]; ++i) {
     iovec vector;
     GuestAddr at(call.arguments[1] + i * sizeof vector);
-    if (process.space().read(at, &vector, sizeof vector) != sizeof vector) return false;
+    if (machine.space().read(at, &vector, sizeof vector) != sizeof vector) return false;
     total += vector.iov_len;
   }
   return total == size;
@@ -33,17 +33,17 @@ bool asks_for(guest::Process& process, const guest::SystemCall& call, DataForm f
 
 } // namespace
 
-void OutputBytes::take(guest::Process& process, const guest::SystemCall& call, SyscallArgs& arguments) {
+void OutputBytes::take(guest::Machine& machine, const guest::SystemCall& call, SyscallArgs& arguments) {
   constexpr uint64_t kMost = 64u << 20;
   DataForm form = form_of(call);
   if (form == DataForm::none) return;
   bytes_.clear();
-  guest::show_output(process.space(), call, kMost, [&](const void* piece, size_t size) {
+  guest::show_output(machine.space(), call, kMost, [&](const void* piece, size_t size) {
     const auto* begin = static_cast<const uint8_t*>(piece);
     bytes_.insert(bytes_.end(), begin, begin + size);
   });
   // Where not all can be read, the kernel finds out how far.
-  if (!asks_for(process, call, form, bytes_.size())) return;
+  if (!asks_for(machine, call, form, bytes_.size())) return;
   taken_ = true;
   if (form == DataForm::buffer) {
     arguments[1] = reinterpret_cast<uint64_t>(bytes_.data());
@@ -54,13 +54,13 @@ void OutputBytes::take(guest::Process& process, const guest::SystemCall& call, S
   arguments[2] = 1;
 }
 
-bool OutputBytes::differ(guest::Process& process, const guest::SystemCall& call, int64_t result) {
+bool OutputBytes::differ(guest::Machine& machine, const guest::SystemCall& call, int64_t result) {
   if (!std::exchange(taken_, false) || result <= 0) return false;
   bytes_.resize(static_cast<size_t>(result));
   // Even if no instruction was executed: another thread's call may have come back with bytes for this place.
   size_t compared = 0;
   bool same = true;
-  guest::show_output(process.space(), call, bytes_.size(), [&](const void* piece, size_t size) {
+  guest::show_output(machine.space(), call, bytes_.size(), [&](const void* piece, size_t size) {
     same =
         same && size <= bytes_.size() - compared && std::memcmp(piece, bytes_.data() + compared, size) == 0;
     compared += size;

@@ -4,7 +4,7 @@
 // afterwards, they are logged.
 #pragma once
 
-#include "rdbtool/guest/process/process.h"
+#include "rdbtool/guest/process/machine.h"
 
 #include <sys/uio.h>
 #include <vector>
@@ -16,9 +16,9 @@ public:
   // What an earlier call has left, which was not made after all.
   void forget() { taken_ = false; }
   // Before the call: copies what it is to write and lets the kernel's `arguments` say so.
-  void take(guest::Process& process, const guest::SystemCall& call, SyscallArgs& arguments);
+  void take(guest::Machine& machine, const guest::SystemCall& call, SyscallArgs& arguments);
   // After it, once: whether guest memory holds something else than what was written, which is bytes().
-  bool differ(guest::Process& process, const guest::SystemCall& call, int64_t result);
+  bool differ(guest::Machine& machine, const guest::SystemCall& call, int64_t result);
   const std::vector<uint8_t>& bytes() const { return bytes_; }
 
 private:

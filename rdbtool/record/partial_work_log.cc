@@ -24,13 +24,13 @@ bool is_arithmetic(uint64_t trap_number) {
 } // namespace
 
 // What the guest may have written there. Of pages that it cannot write there is nothing to keep.
-void PartialWorkLog::keep(guest::Process& process, uint64_t begin, uint64_t end) {
+void PartialWorkLog::keep(guest::Machine& machine, uint64_t begin, uint64_t end) {
   while (begin < end) {
     uint64_t page_end = std::min(end, guest::page_down(begin) + guest::kPage);
-    const guest::Mapping* mapping = process.space().find(begin);
+    const guest::Mapping* mapping = machine.space().find(begin);
     std::vector<uint8_t> bytes(page_end - begin);
     if (mapping != nullptr && mapping->protection & PROT_WRITE &&
-        process.space().read(GuestAddr(begin), bytes.data(), bytes.size()) == bytes.size()) {
+        machine.space().read(GuestAddr(begin), bytes.data(), bytes.size()) == bytes.size()) {
       writes_.push_back({GuestAddr(begin), bytes.data(), bytes.size()});
       bytes_.push_back(std::move(bytes));
     }
@@ -38,17 +38,17 @@ void PartialWorkLog::keep(guest::Process& process, uint64_t begin, uint64_t end)
   }
 }
 
-bool PartialWorkLog::find(guest::Process& process, const guest::PendingSignal& signal) {
+bool PartialWorkLog::find(guest::Machine& machine, const guest::PendingSignal& signal) {
   bool arithmetic = is_arithmetic(signal.trap_number);
   if (!is_access(signal.trap_number) && !arithmetic) return false;
   std::optional<engine::Instruction> instruction =
-      engine::instruction_at(process.space(), process.registers().rip);
+      engine::instruction_at(machine.space(), machine.registers().rip);
   if (!instruction) return false;
   engine::PartialWork work;
   if (arithmetic)
     work.changes_vectors = true;
   else
-    work = engine::partial_work(*instruction, process.engine());
+    work = engine::partial_work(*instruction, machine.engine());
   bytes_.clear();
   writes_.clear();
   // A store within one page has not been done if that page is the one that it faulted for.
@@ -57,14 +57,14 @@ bool PartialWorkLog::find(guest::Process& process, const guest::PendingSignal& s
     uint64_t end = access.address + access.size;
     bool is_fault_alone = signal.trap_number == 14 && guest::page_down(access.address) == page &&
                           guest::page_down(end - 1) == page;
-    if (!is_fault_alone) keep(process, access.address, end);
+    if (!is_fault_alone) keep(machine, access.address, end);
   }
   if (!work.repeats && !work.changes_vectors && writes_.empty()) return false;
-  const engine::Registers& registers = process.registers();
+  const engine::Registers& registers = machine.registers();
   std::ranges::copy(registers.gpr, input_.gpr);
   input_.rflags = registers.flags();
-  vectors_.resize(work.changes_vectors ? process.engine().vector_size() : 0);
-  if (work.changes_vectors) process.engine().read_vectors(vectors_);
+  vectors_.resize(work.changes_vectors ? machine.engine().vector_size() : 0);
+  if (work.changes_vectors) machine.engine().read_vectors(vectors_);
   input_.vectors = {reinterpret_cast<const uint8_t*>(vectors_.data()), vectors_.size()};
   return true;
 }

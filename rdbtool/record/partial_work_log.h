@@ -3,7 +3,7 @@
 // finds the signal in the log, and needs the state that the instruction left.
 #pragma once
 
-#include "rdbtool/guest/process/process.h"
+#include "rdbtool/guest/process/machine.h"
 #include "rdbtool/trace/format/input.h"
 
 #include <optional>
@@ -14,13 +14,13 @@ namespace rdb::record {
 class PartialWorkLog {
 public:
   // The registers are those at the fault. False: the instruction has done nothing, or all of it.
-  bool find(guest::Process& process, const guest::PendingSignal& signal);
+  bool find(guest::Machine& machine, const guest::PendingSignal& signal);
 
   const trace::PartialInput& input() const { return input_; }
   const std::vector<trace::MemoryWrite>& writes() const { return writes_; }
 
 private:
-  void keep(guest::Process& process, uint64_t begin, uint64_t end);
+  void keep(guest::Machine& machine, uint64_t begin, uint64_t end);
 
   trace::PartialInput input_;
   std::vector<std::byte> vectors_;

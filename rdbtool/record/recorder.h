@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The recording side of a live process: performs calls with their output going to scratch memory, puts it
-// into guest memory by the same routine as replay, and appends everything to the log.
+// The recording side of a live process. As its executor, it makes calls with their output going to scratch
+// memory, puts that into guest memory by the same routine as replay, and logs it (recorder_calls.cc). As its
+// listener, it logs everything else that a replay cannot find out by itself (recorder.cc, memory_calls.cc).
 #pragma once
 
-#include "rdbtool/guest/process/process.h"
+#include "rdbtool/guest/calls/syscall_executor.h"
+#include "rdbtool/guest/memory/space_view.h"
+#include "rdbtool/guest/process/machine.h"
+#include "rdbtool/guest/process/process_listener.h"
 #include "rdbtool/record/descriptors.h"
 #include "rdbtool/record/fast_syscall.h"
 #include "rdbtool/record/kill_calls.h"
@@ -14,9 +18,11 @@
 #include "rdbtool/record/page_check.h"
 #include "rdbtool/record/partial_work_log.h"
 #include "rdbtool/record/read_into_itself.h"
-#include "rdbtool/record/shared_files.h"
-#include "rdbtool/record/shared_pages.h"
+#include "rdbtool/record/recorded_baton.h"
+#include "rdbtool/record/shared_memory/shared_files.h"
+#include "rdbtool/record/shared_memory/shared_pages.h"
 #include "rdbtool/record/spliced_output.h"
+#include "rdbtool/record/turn_log.h"
 #include "rdbtool/syscalls/redirected_call.h"
 #include "rdbtool/trace/ring/log_producer.h"
 
@@ -33,44 +39,49 @@ struct RecorderOptions {
   bool check_pages = false;       // look whether a call changes memory that the table does not say
 };
 
-class Recorder final : public guest::Outside {
+class Recorder final : public guest::SyscallExecutor, public guest::ProcessListener {
 public:
   Recorder(trace::LogProducer& log, const RecorderOptions& options);
 
-  void started(guest::Process& process) override;
-  void reached_call(guest::Process& process) override;
-  int64_t call(guest::Process& process, const guest::SystemCall& call, const CallShape& shape) override;
-  void called(guest::Process& process, const guest::SystemCall& call, int64_t result) override;
-  int64_t answered(guest::Process& process, const guest::SystemCall& call,
-                   const guest::Answer& answer) override;
-  void mapped(guest::Process& process, const guest::Mapping& mapping, int fd) override;
-  void remapped(guest::Process& process, const guest::SystemCall& call, int64_t result) override;
-  engine::Engine::InputResult instruction(guest::Process& process, engine::InputInstruction kind) override;
-  void signalled(guest::Process& process, const guest::PendingSignal& signal) override;
-  bool reach(guest::Process& process, const engine::Fault& fault) override;
-  uint64_t stretch(guest::Process& process) override;
-  void thread_started(guest::Process& process, const guest::Thread& created, uint64_t clone_flags) override;
-  void thread_ended(guest::Process& process, int status) override;
-  void wrote(guest::Process& process, GuestAddr address, const void* bytes, size_t size) override;
-  void turn_ended(guest::Process& process) override;
-  void ended(guest::Process& process, const guest::Ending& ending) override;
-  void failed(guest::Process& process, const std::string& why) override;
-  void before_fork(guest::Process& process) override;
-  void after_fork(guest::Process& process, int64_t result) override;
-  void before_exec(guest::Process& process, const guest::SystemCall& call,
+  // As the executor: recorder_calls.cc.
+  int64_t execute(guest::Machine& machine, const guest::SystemCall& call, const CallShape& shape,
+                  guest::Baton& baton) override;
+  int64_t deliver(guest::Machine& machine, const guest::SystemCall& call,
+                  const guest::Answer& answer) override;
+  engine::Engine::InputResult execute_instruction(guest::Machine& machine,
+                                                  engine::InputInstruction kind) override;
+  engine::FastSyscall fast_path(guest::Machine& machine, const guest::SeccompFilters& filters) override;
+
+  // As the listener.
+  void on_start(guest::Machine& machine) override;
+  void on_end(guest::Machine& machine, const guest::Ending& ending) override;
+  void on_failure(const std::string& why) override;
+  uint64_t on_run(guest::Machine& machine) override;
+  void on_turn_end(guest::Machine& machine) override;
+  void on_syscall_entry(guest::Machine& machine) override;
+  void on_syscall_exit(guest::Machine& machine, const guest::SystemCall& call, int64_t result) override;
+  void on_mapping(guest::Machine& machine, const guest::Mapping& mapping, int fd) override;
+  void on_remapping(guest::Machine& machine, const guest::SystemCall& call, int64_t result) override;
+  void on_memory_write(guest::Machine& machine, GuestAddr address, const void* bytes, size_t size) override;
+  bool on_unreachable_memory(guest::Machine& machine, const engine::Fault& fault) override;
+  void on_signal(guest::Machine& machine, const guest::PendingSignal& signal) override;
+  void on_thread_start(guest::Machine& machine, const guest::Thread& created, uint64_t clone_flags) override;
+  void on_thread_end(guest::Machine& machine, int status) override;
+  void before_fork(guest::Machine& machine) override;
+  void after_fork(guest::Machine& machine, int64_t result) override;
+  void before_exec(guest::Machine& machine, const guest::SystemCall& call,
                    guest::Handover& handover) override;
-  void exec_failed(guest::Process& process, int64_t result) override;
-  engine::FastSyscall make_fast_syscall(guest::Process& process) override;
+  void on_exec_failure(guest::Machine& machine, int64_t result) override;
 
 private:
-  void log_start(guest::Process& process, trace::ProcessOrigin origin, Time origin_time);
-  void log_end(guest::Process& process, const trace::ExitInput& exit);
-  void log_call(guest::Process& process, const guest::SystemCall& call, int64_t result,
+  void log_start(guest::Machine& machine, trace::ProcessOrigin origin, Time origin_time);
+  void log_end(guest::Machine& machine, const trace::ExitInput& exit);
+  void log_call(guest::Machine& machine, const guest::SystemCall& call, int64_t result,
                 std::span<const MemoryWrite> writes, trace::OutputStream output = trace::OutputStream::none);
-  void log_output(guest::Process& process, trace::OutputStream stream, const std::vector<uint8_t>& bytes);
-  void log_mapping(guest::Process& process, const guest::Mapping& mapping, int fd);
-  void log_initial_memory(guest::Process& process);
-  void checksum(guest::Process& process);
+  void log_output(guest::Machine& machine, trace::OutputStream stream, const std::vector<uint8_t>& bytes);
+  void log_mapping(guest::Machine& machine, const guest::Mapping& mapping, int fd);
+  void log_initial_memory(guest::Machine& machine);
+  void checksum(guest::Machine& machine);
   // What belongs to the call that a thread is in; several may be in calls at the same time.
   struct CallState {
     ScratchArena arena;
@@ -82,42 +93,51 @@ private:
     SharedPages::Arguments shared_arguments;
     ReadIntoItself read_into_itself;
   };
-  CallState& state_of(guest::Process& process);
-  int64_t perform(guest::Process& process, const guest::SystemCall& call, const CallShape& shape,
-                  CallState& state, const SyscallArgs& arguments, bool keeps_baton);
-  bool keeps_baton(const guest::Process& process, const guest::SystemCall& call, const CallShape& shape);
-  int64_t kill_by(guest::Process& process, const guest::SystemCall& call, KillCall kill);
-  int64_t wait_for_lock(guest::Process& process, const CallShape& shape, const guest::SystemCall& call,
-                        const SyscallArgs& reachable);
+  CallState& state_of(guest::Machine& machine);
+  // A call that is being executed.
+  struct Execution {
+    guest::Machine& machine;
+    const guest::SystemCall& call;
+    const CallShape& shape;
+    CallState& state;
+    RecordedBaton baton;
+    guest::SpaceView view; // for the redirected call
+    bool keeps_baton;      // the call is over at once
+  };
+  static trace::OutputStream written_by(const Execution& it);
+  SyscallArgs prepare(Execution& it);
+  int64_t make_call(Execution& it, const SyscallArgs& arguments);
+  bool take_shared(Execution& it, SyscallArgs& reachable, bool changes_file);
+  void put_and_log(Execution& it, int64_t result);
+  bool keeps_baton(const guest::Machine& machine, const guest::SystemCall& call, const CallShape& shape,
+                   const guest::Baton& baton);
+  int64_t kill_by(guest::Machine& machine, const guest::SystemCall& call, KillCall kill);
   // What a call did to memory beside its result: memory_calls.cc.
   using Parts = std::vector<guest::Mapping>;
-  static void add_cut_off(guest::Process& process, uint64_t begin, uint64_t end, Parts& parts);
-  static Parts cut_off(guest::Process& process, const guest::SystemCall& call);
-  static Parts cut_off_frame(guest::Process& process, const guest::PendingSignal& signal);
-  static Parts cut_off_return(guest::Process& process);
-  void log_protection(guest::Process& process, const guest::Mapping& part, int protection);
-  void log_without(guest::Process& process, const Parts& missing, const guest::SystemCall& call,
+  static void add_cut_off(guest::Machine& machine, uint64_t begin, uint64_t end, Parts& parts);
+  static Parts cut_off(guest::Machine& machine, const guest::SystemCall& call);
+  static Parts cut_off_frame(guest::Machine& machine, const guest::PendingSignal& signal);
+  static Parts cut_off_return(guest::Machine& machine);
+  void log_protection(guest::Machine& machine, const guest::Mapping& part, int protection);
+  void log_without(guest::Machine& machine, const Parts& missing, const guest::SystemCall& call,
                    int64_t result);
   enum class Views : uint8_t { of_the_file, of_the_same_part };
   static void check_other_views(const guest::AddressSpace& space, const guest::Mapping& mapping, Views which);
   static void check_protected(const guest::AddressSpace& space, const guest::SystemCall& call);
-  void check_moved(guest::Process& process, const guest::SystemCall& call, int64_t result);
-  void log_memory_effects(guest::Process& process, const guest::SystemCall& call, int64_t result);
-  void log_foreign(guest::Process& process, uint64_t begin, uint64_t end);
-  void log_moved(guest::Process& process, const guest::SystemCall& call, uint64_t target);
-  void log_pages(guest::Process& process, uint64_t begin, uint64_t end);
-  void log_after_end(guest::Process& process, const guest::Mapping& mapping, int fd);
-  void log_anew(guest::Process& process, uint64_t begin, uint64_t end);
-  void log_hidden_effects(guest::Process& process, const guest::SystemCall& call, int64_t result,
+  void check_moved(guest::Machine& machine, const guest::SystemCall& call, int64_t result);
+  void log_memory_effects(guest::Machine& machine, const guest::SystemCall& call, int64_t result);
+  void log_foreign(guest::Machine& machine, uint64_t begin, uint64_t end);
+  void log_moved(guest::Machine& machine, const guest::SystemCall& call, uint64_t target);
+  void log_pages(guest::Machine& machine, uint64_t begin, uint64_t end);
+  void log_after_end(guest::Machine& machine, const guest::Mapping& mapping, int fd);
+  void log_anew(guest::Machine& machine, uint64_t begin, uint64_t end);
+  void log_hidden_effects(guest::Machine& machine, const guest::SystemCall& call, int64_t result,
                           CallState& state);
-  // An append failed: the recording ends here, the program is told nothing and goes on no further.
-  void check(bool appended);
 
   trace::LogProducer& log_;
   trace::ProducerEnds child_ends_; // between before_fork() and after_fork()
   RecorderOptions options_;
   std::map<ThreadId, CallState> calls_;
-  uint64_t turn_begin_ = 0;
   uint64_t next_checksum_ = 0;
   std::vector<trace::MemoryWrite> writes_;
   Descriptors descriptors_;
@@ -125,6 +145,7 @@ private:
   SharedPages shared_;
   SharedFiles shared_files_;
   OutsideWriters outside_writers_;
+  TurnLog turns_;
   PageCheck page_check_;
   PartialWorkLog partial_work_;
   FastRecorder fast_;

@@ -89,7 +89,7 @@ void say(const std::string& text) {
     trace::LogProducer log;
     if (!log.attach(ends)) bug("cannot attach to the log");
     Recorder recorder(log, recording);
-    guest::Process process(options, recorder);
+    guest::Process process(options, recorder, recorder);
     guest::end_as(process.run());
   } catch (const guest::KilledAtStart& death) {
     say(fmt::format("{}: it is killed before its first instruction", death.what()));

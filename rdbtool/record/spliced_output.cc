@@ -33,7 +33,7 @@ PassedOutput::~PassedOutput() {
     if (fd >= 0) guest::close_own_descriptor(fd);
 }
 
-int64_t PassedOutput::before(guest::Process& process, const guest::SystemCall& call,
+int64_t PassedOutput::before(guest::Machine& machine, RecordedBaton& baton, const guest::SystemCall& call,
                              trace::OutputStream stream, SyscallArgs& arguments) {
   stream_ = trace::OutputStream::none;
   const auto* route = std::find_if(std::begin(kRoutes), std::end(kRoutes),
@@ -46,15 +46,15 @@ int64_t PassedOutput::before(guest::Process& process, const guest::SystemCall& c
   struct stat info;
   if (fstat(source_, &info) != 0) return 0;
   from_pipe_ = S_ISFIFO(info.st_mode);
-  if (from_pipe_) return copy_pipe(process, source_, a[5], arguments);
+  if (from_pipe_) return copy_pipe(baton, source_, a[5], arguments);
   if (a[route->from_offset] != 0)
-    process.space().read(GuestAddr(a[route->from_offset]), &offset_, sizeof offset_);
+    machine.space().read(GuestAddr(a[route->from_offset]), &offset_, sizeof offset_);
   else
     offset_ = static_cast<uint64_t>(lseek(source_, 0, SEEK_CUR));
   return 0;
 }
 
-int64_t PassedOutput::copy_pipe(guest::Process& process, int fd, uint64_t flags, SyscallArgs& arguments) {
+int64_t PassedOutput::copy_pipe(RecordedBaton& baton, int fd, uint64_t flags, SyscallArgs& arguments) {
   if (pipe_[0] < 0) {
     if (pipe2(pipe_, O_CLOEXEC) != 0) limit("no descriptors are left to copy what a pipe passes on");
     for (int& end : pipe_)
@@ -63,7 +63,8 @@ int64_t PassedOutput::copy_pipe(guest::Process& process, int fd, uint64_t flags,
   const SyscallInfo& tee = *find_syscall(SYS_tee);
   SyscallArgs tee_arguments = {
       static_cast<uint64_t>(fd), static_cast<uint64_t>(pipe_[1]), arguments[4], flags, 0, 0};
-  int64_t copied = process.kernel_call(shape_of(tee, tee_arguments), tee_arguments);
+  CallShape shape = shape_of(tee, tee_arguments);
+  int64_t copied = baton.call_kernel(shape, tee_arguments, baton.best_for(shape, tee_arguments));
   if (copied <= 0) {
     // Nothing will be moved either.
     stream_ = trace::OutputStream::none;

@@ -3,8 +3,9 @@
 // terminal, replay can show them only if they are in the log: this reads them a second time.
 #pragma once
 
-#include "rdbtool/guest/process/process.h"
+#include "rdbtool/guest/process/machine.h"
 #include "rdbtool/record/descriptors.h"
+#include "rdbtool/record/recorded_baton.h"
 
 #include <vector>
 
@@ -20,15 +21,15 @@ public:
   // Before the call is made. `arguments` are those for the kernel; what comes out of a pipe is copied first,
   // and no more of it may be moved than was copied. A result other than 0 is that of the call, which is then
   // over.
-  int64_t before(guest::Process& process, const guest::SystemCall& call, trace::OutputStream stream,
-                 SyscallArgs& arguments);
+  int64_t before(guest::Machine& machine, RecordedBaton& baton, const guest::SystemCall& call,
+                 trace::OutputStream stream, SyscallArgs& arguments);
   // After it: the bytes that were moved.
   const std::vector<uint8_t>& after(int64_t result);
 
   trace::OutputStream stream() const { return stream_; }
 
 private:
-  int64_t copy_pipe(guest::Process& process, int fd, uint64_t flags, SyscallArgs& arguments);
+  int64_t copy_pipe(RecordedBaton& baton, int fd, uint64_t flags, SyscallArgs& arguments);
 
   trace::OutputStream stream_ = trace::OutputStream::none;
   int source_ = -1; // the file that is read, or the end of `pipe_`

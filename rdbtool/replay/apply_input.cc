@@ -2,8 +2,8 @@
 // What each kind of input does to the process when its time has come.
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/log.h"
+#include "rdbtool/guest/calls/call_output.h"
 #include "rdbtool/guest/memory/space_view.h"
-#include "rdbtool/guest/process/call_output.h"
 #include "rdbtool/guest/process/state_hash.h"
 #include "rdbtool/replay/replayer.h"
 #include "rdbtool/replay/string_part.h"

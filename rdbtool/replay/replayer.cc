@@ -2,8 +2,8 @@
 #include "rdbtool/replay/replayer.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/guest/calls/call_output.h"
 #include "rdbtool/guest/memory/space_view.h"
-#include "rdbtool/guest/process/call_output.h"
 #include "rdbtool/guest/process/state_hash.h"
 #include "rdbtool/replay/confinement.h"
 #include "rdbtool/syscalls/describe.h"

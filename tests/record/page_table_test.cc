@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which processes wait for each other, told from those that only wait.
-#include "rdbtool/record/page_owners.h"
+#include "rdbtool/record/shared_memory/page_owners.h"
 
 #include <gtest/gtest.h>
 #include <set>

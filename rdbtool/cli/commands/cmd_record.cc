@@ -9,8 +9,8 @@
 #include "rdbtool/cli/trace_text.h"
 
 #include "rdbtool/cli/until_fail.h"
+#include "rdbtool/guest/calls/refused_calls.h"
 #include "rdbtool/guest/process/ending.h"
-#include "rdbtool/guest/process/refused_calls.h"
 #include "rdbtool/record/session.h"
 #include "rdbtool/trace/programs.h"
 #include "rdbtool/trace/trace_dir.h"

@@ -4,12 +4,13 @@
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/guest_command.h"
 #include "rdbtool/cli/schedule_options.h"
+#include "rdbtool/guest/calls/live_executor.h"
+#include "rdbtool/guest/calls/refused_calls.h"
 #include "rdbtool/guest/host/host_descriptors.h"
 #include "rdbtool/guest/process/elf_image.h"
 #include "rdbtool/guest/process/ending.h"
 #include "rdbtool/guest/process/handover.h"
 #include "rdbtool/guest/process/process.h"
-#include "rdbtool/guest/process/refused_calls.h"
 #include "rdbtool/record/session.h"
 
 #include <chrono>
@@ -37,12 +38,12 @@ void say(int fd, const std::string& text) {
   if (write(fd, text.data(), text.size()) < 0) return; // closed: nobody listens
 }
 
-void print_stats(int fd, guest::Process& process, double seconds) {
-  const engine::Statistics& s = process.engine().statistics();
+void print_stats(int fd, guest::Machine& machine, double seconds) {
+  const engine::Statistics& s = machine.engine().statistics();
   say(fd, fmt::format(
               "guest instructions: {}\nblocks: {}\ntraces: {}\ntranslations: {}\ntime in engine: {:.1f} ms\n"
               "host entries: {}\nfast calls: {}\nindirect misses: {}\npeak cache: {} KiB\ntime: {:.3f} s\n",
-              process.engine().executed(), s.blocks, s.traces, s.translated,
+              machine.engine().executed(), s.blocks, s.traces, s.translated,
               static_cast<double>(s.translate_ns) / 1e6, s.host_entries, s.fast_syscalls, s.indirect_misses,
               s.peak_cache_bytes >> 10, seconds));
 }
@@ -50,16 +51,17 @@ void print_stats(int fd, guest::Process& process, double seconds) {
 int run_process(const guest::ProcessOptions& options, bool stats) try {
   int own_stderr = guest::own_error_stream();
   guest::release_occupied_streams();
-  guest::Outside outside;
-  guest::Process process(options, outside);
+  guest::LiveExecutor executor;
+  guest::ProcessListener nobody;
+  guest::Process process(options, executor, nobody);
   auto start = std::chrono::steady_clock::now();
   guest::Ending ending = process.run();
   std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-  if (stats) print_stats(own_stderr, process, time.count());
+  if (stats) print_stats(own_stderr, process.machine(), time.count());
   if (ending.kind == guest::Ending::Kind::stopped) {
-    const engine::Registers& regs = process.engine().registers();
-    say(own_stderr,
-        fmt::format("rdb: stopped after {} instructions at {:#x}\n", process.engine().executed(), regs.rip));
+    const engine::Registers& regs = process.machine().engine().registers();
+    say(own_stderr, fmt::format("rdb: stopped after {} instructions at {:#x}\n",
+                                process.machine().engine().executed(), regs.rip));
     return 0;
   }
   guest::end_as(ending);

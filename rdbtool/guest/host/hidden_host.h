@@ -3,40 +3,37 @@
 // settings of the whole process. Only live runs need this: what it answers is recorded like any result.
 #pragma once
 
-#include "rdbtool/guest/process/machine.h"
+#include "rdbtool/guest/calls/answer.h"
+#include "rdbtool/guest/calls/system_call.h"
 
-#include <cstddef>
 #include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
 
 namespace rdb::guest {
 
-class Process;
-
-// The outcome of a call that rdb has carried out by itself.
-struct Answer {
-  struct Write {
-    GuestAddr to;
-    std::vector<std::byte> bytes;
-  };
-  int64_t result = 0;
-  std::vector<Write> writes;
-};
+class AddressSpace;
+class GuestLimits;
+class Machine;
+class ProcessListener;
+class Refusals;
+struct LoadedProgram;
 
 class HiddenHost {
 public:
+  HiddenHost(Machine& machine, const LoadedProgram& program, GuestLimits& limits, Refusals& refusals,
+             ProcessListener& listener)
+      : machine_(machine), program_(program), limits_(limits), refusals_(refusals), listener_(listener) {}
   ~HiddenHost();
-  HiddenHost() = default;
   HiddenHost(const HiddenHost&) = delete;
   HiddenHost& operator=(const HiddenHost&) = delete;
 
   // Answers the call, or leaves it to the kernel, perhaps with a path of the host's choice in place of the
   // guest's.
-  std::optional<Answer> answer(Process& process, SystemCall& call);
+  std::optional<Answer> answer(SystemCall& call);
 
   // Where a path of the guest's leads that it names as its own /proc/self/exe; else the path itself.
-  std::string program_path(Process& process, int directory, const std::string& path);
+  std::string program_path(int directory, const std::string& path);
 
   // Memory that is writable must not become executable (PR_SET_MDWE).
   bool refuses_execution(const AddressSpace& space, const SystemCall& call) const;
@@ -48,20 +45,32 @@ public:
   void set_death_signal_is_guests(bool yes) { death_signal_is_guests_ = yes; }
 
 private:
-  std::optional<Answer> answer_path(Process& process, SystemCall& call);
-  std::optional<Answer> answer_limits(Process& process, const SystemCall& call);
-  std::optional<Answer> answer_prctl(Process& process, const SystemCall& call);
-  std::optional<Answer> list_descriptors(const SystemCall& call);
   // A place below /proc/PID.
-  struct Entry {
+  struct ProcEntry {
     int pid = 0;
-    std::string name; // what comes behind the number, or behind that of a thread
+    std::string name; // what comes after the process id, or after that of a thread
   };
-  std::optional<Entry> entry_of(const Process& process, int directory, const std::string& path);
+  std::optional<Answer> answer_path(SystemCall& call);
+  std::optional<Answer> answer_program_link(SystemCall& call, const std::string& program);
+  std::optional<Answer> answer_other_process(const SystemCall& call, const ProcEntry& entry);
+  static std::optional<Answer> answer_descriptor(std::string_view name);
+  std::optional<Answer> answer_own_file(SystemCall& call, const std::string& name);
+  std::optional<Answer> open_text(SystemCall& call, const std::string& text);
+  void redirect(SystemCall& call, const std::string& other);
+  static std::optional<Answer> close_descriptors(const SystemCall& call);
+  std::optional<Answer> answer_limits(const SystemCall& call);
+  std::optional<Answer> answer_prctl(const SystemCall& call);
+  static std::optional<Answer> list_descriptors(const SystemCall& call);
+  std::optional<ProcEntry> entry_of(int directory, const std::string& path);
   // The program, if the entry is the link to one that runs under rdb.
-  static std::optional<std::string> program_at(const Process& process, const Entry& entry);
+  std::optional<std::string> program_at(const ProcEntry& entry);
   bool directory_in_proc(int directory, std::string& path);
 
+  Machine& machine_;
+  const LoadedProgram& program_;
+  GuestLimits& limits_;
+  Refusals& refusals_;
+  ProcessListener& listener_;
   std::string path_; // what a call's path argument points to while the call is made
   int text_fd_ = -1; // the file that it names
   bool working_directory_known_ = false;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/guest/host/proc_text.h"
 
-#include "rdbtool/guest/process/process.h"
+#include "rdbtool/guest/host/guest_limits.h"
+#include "rdbtool/guest/process/loaded_program.h"
+#include "rdbtool/guest/process/machine.h"
 
 #include <cstring>
 #include <fcntl.h>
@@ -30,9 +32,9 @@ std::string own_text(std::string_view name) {
   return text;
 }
 
-std::string guest_bytes(Process& process, uint64_t begin, uint64_t end) {
+std::string guest_bytes(Machine& machine, uint64_t begin, uint64_t end) {
   std::string bytes(end - begin, '\0');
-  bytes.resize(process.space().read(GuestAddr(begin), bytes.data(), bytes.size()));
+  bytes.resize(machine.space().read(GuestAddr(begin), bytes.data(), bytes.size()));
   return bytes;
 }
 
@@ -43,9 +45,9 @@ bool continues(const Mapping& before, const Mapping& after) {
          continues_content(before, after);
 }
 
-std::vector<Mapping> shown_mappings(const Process& process) {
+std::vector<Mapping> shown_mappings(const Machine& machine) {
   std::vector<Mapping> result;
-  for (const auto& [begin, mapping] : process.space().mappings()) {
+  for (const auto& [begin, mapping] : machine.space().mappings()) {
     if (!result.empty() && continues(result.back(), mapping))
       result.back().end = mapping.end;
     else
@@ -54,9 +56,9 @@ std::vector<Mapping> shown_mappings(const Process& process) {
   return result;
 }
 
-std::string maps(const Process& process) {
+std::string maps(const Machine& machine) {
   std::string text;
-  for (const Mapping& m : shown_mappings(process)) {
+  for (const Mapping& m : shown_mappings(machine)) {
     bool anonymous = m.flags & MAP_ANONYMOUS;
     std::string line =
         fmt::format("{:08x}-{:08x} {}{}{}{} {:08x} {:02x}:{:02x} {} ", m.begin, m.end,
@@ -74,11 +76,10 @@ std::string maps(const Process& process) {
 
 // Arguments as they are now: a program may have changed them to show a title, and let it run on into the
 // environment.
-std::string command_line(Process& process) {
-  const StackImage& stack = process.initial_stack();
-  std::string text = guest_bytes(process, stack.arguments, stack.arguments_end);
+std::string command_line(Machine& machine, const StackImage& stack) {
+  std::string text = guest_bytes(machine, stack.arguments, stack.arguments_end);
   if (!text.empty() && text.back() != '\0') {
-    text += guest_bytes(process, stack.environment, stack.environment_end);
+    text += guest_bytes(machine, stack.environment, stack.environment_end);
     text.resize(std::strlen(text.c_str()));
   }
   return text;
@@ -88,9 +89,9 @@ struct Sizes { // in bytes
   uint64_t total = 0, data = 0, stack = 0, program = 0, libraries = 0;
 };
 
-Sizes sizes(const Process& process) {
+Sizes sizes(const Machine& machine) {
   Sizes result;
-  for (const auto& [begin, m] : process.space().mappings()) {
+  for (const auto& [begin, m] : machine.space().mappings()) {
     uint64_t size = m.end - m.begin;
     result.total += size;
     if (m.name == "[stack]")
@@ -98,7 +99,7 @@ Sizes sizes(const Process& process) {
     else if (m.flags & MAP_PRIVATE && m.protection & PROT_WRITE)
       result.data += size;
     else if (m.protection & PROT_EXEC)
-      (m.name == process.identity().program ? result.program : result.libraries) += size;
+      (m.name == machine.identity().program ? result.program : result.libraries) += size;
   }
   return result;
 }
@@ -107,10 +108,10 @@ struct SignalSets {
   uint64_t ignored = 0, caught = 0;
 };
 
-SignalSets signal_sets(const Process& process) {
+SignalSets signal_sets(const Machine& machine) {
   SignalSets result;
   for (int signal = 1; signal <= 64; ++signal) {
-    uint64_t handler = process.action(signal).handler;
+    uint64_t handler = machine.action(signal).handler;
     uint64_t bit = 1ull << (signal - 1);
     if (handler == reinterpret_cast<uint64_t>(SIG_IGN))
       result.ignored |= bit;
@@ -121,7 +122,7 @@ SignalSets signal_sets(const Process& process) {
 }
 
 // Fields are numbered as in proc(5), from 1; the second is the name in parentheses.
-std::string stat_line(const Process& process) {
+std::string stat_line(const Machine& machine, const LoadedProgram& program) {
   std::string text = own_text("stat");
   size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return text;
@@ -129,24 +130,24 @@ std::string stat_line(const Process& process) {
   std::vector<std::string> fields(3);
   for (std::string field; rest >> field;)
     fields.push_back(field);
-  const StackImage& stack = process.initial_stack();
-  const Image& image = process.image();
-  SignalSets signals = signal_sets(process);
+  const StackImage& stack = program.stack;
+  const Image& image = program.image;
+  SignalSets signals = signal_sets(machine);
   auto put = [&](size_t number, uint64_t value) {
     if (number < fields.size()) fields[number] = std::to_string(value);
   };
-  put(23, sizes(process).total);
+  put(23, sizes(machine).total);
   put(26, image.begin);
   put(27, image.end);
   put(28, stack.pointer);
   put(29, 0);
   put(30, 0);
-  put(32, process.mask() & 0x7FFFFFFF);
+  put(32, machine.mask() & 0x7FFFFFFF);
   put(33, signals.ignored & 0x7FFFFFFF);
   put(34, signals.caught & 0x7FFFFFFF);
   put(45, image.begin);
   put(46, image.end);
-  put(47, process.space().brk_begin());
+  put(47, machine.space().brk_begin());
   put(48, stack.arguments);
   put(49, stack.arguments_end);
   put(50, stack.environment);
@@ -157,18 +158,18 @@ std::string stat_line(const Process& process) {
   return result + "\n";
 }
 
-std::string statm(const Process& process) {
+std::string statm(const Machine& machine) {
   uint64_t resident = 0;
   uint64_t shared = 0;
   std::istringstream(own_text("statm")) >> resident >> resident >> shared;
-  Sizes size = sizes(process);
+  Sizes size = sizes(machine);
   return fmt::format("{} {} {} {} 0 {} 0\n", size.total / kPage, resident, shared, size.program / kPage,
                      (size.data + size.stack) / kPage);
 }
 
-std::string status(const Process& process) {
-  Sizes size = sizes(process);
-  SignalSets signals = signal_sets(process);
+std::string status(const Machine& machine) {
+  Sizes size = sizes(machine);
+  SignalSets signals = signal_sets(machine);
   auto kilobytes = [](uint64_t bytes) { return fmt::format("{:8} kB", bytes / 1024); };
   const std::pair<std::string_view, std::string> ours[] = {
       {"VmPeak", kilobytes(size.total)},
@@ -177,7 +178,7 @@ std::string status(const Process& process) {
       {"VmStk", kilobytes(size.stack)},
       {"VmExe", kilobytes(size.program)},
       {"VmLib", kilobytes(size.libraries)},
-      {"SigBlk", fmt::format("{:016x}", process.mask())},
+      {"SigBlk", fmt::format("{:016x}", machine.mask())},
       {"SigIgn", fmt::format("{:016x}", signals.ignored)},
       {"SigCgt", fmt::format("{:016x}", signals.caught)},
   };
@@ -195,7 +196,7 @@ std::string status(const Process& process) {
   return result;
 }
 
-std::string limits(const Process& process) {
+std::string limits(const GuestLimits& kept) {
   std::string result;
   std::istringstream lines(own_text("limits"));
   const std::pair<std::string_view, int> ours[] = {
@@ -206,7 +207,7 @@ std::string limits(const Process& process) {
   for (std::string line; std::getline(lines, line);) {
     for (const auto& [name, resource] : ours)
       if (line.starts_with(name)) {
-        const rlimit& limit = process.limits().get(resource);
+        const rlimit& limit = kept.get(resource);
         line = fmt::format("{:<25} {:<20} {:<20} {:<10}", name, value(limit.rlim_cur), value(limit.rlim_max),
                            "bytes");
       }
@@ -217,16 +218,17 @@ std::string limits(const Process& process) {
 
 } // namespace
 
-std::optional<std::string> proc_text(Process& process, std::string_view name) {
-  const StackImage& stack = process.initial_stack();
-  if (name == "maps") return maps(process);
-  if (name == "cmdline") return command_line(process);
-  if (name == "environ") return guest_bytes(process, stack.environment, stack.environment_end);
-  if (name == "auxv") return guest_bytes(process, stack.auxv, stack.auxv + stack.auxv_size);
-  if (name == "stat") return stat_line(process);
-  if (name == "statm") return statm(process);
-  if (name == "status") return status(process);
-  if (name == "limits") return limits(process);
+std::optional<std::string> proc_text(Machine& machine, const LoadedProgram& program, const GuestLimits& kept,
+                                     std::string_view name) {
+  const StackImage& stack = program.stack;
+  if (name == "maps") return maps(machine);
+  if (name == "cmdline") return command_line(machine, stack);
+  if (name == "environ") return guest_bytes(machine, stack.environment, stack.environment_end);
+  if (name == "auxv") return guest_bytes(machine, stack.auxv, stack.auxv + stack.auxv_size);
+  if (name == "stat") return stat_line(machine, program);
+  if (name == "statm") return statm(machine);
+  if (name == "status") return status(machine);
+  if (name == "limits") return limits(kept);
   return std::nullopt;
 }
 

@@ -10,9 +10,12 @@
 
 namespace rdb::guest {
 
-class Process;
+class GuestLimits;
+class Machine;
+struct LoadedProgram;
 
 // The content of /proc/self/NAME, for example "maps" or "stat". Nothing if the kernel's own is right.
-std::optional<std::string> proc_text(Process& process, std::string_view name);
+std::optional<std::string> proc_text(Machine& machine, const LoadedProgram& program, const GuestLimits& kept,
+                                     std::string_view name);
 
 } // namespace rdb::guest

@@ -5,16 +5,21 @@
 #pragma once
 
 #include "rdbtool/engine/engine.h"
+#include "rdbtool/guest/calls/system_call.h"
+
+#include <optional>
 
 namespace rdb::guest {
 
-class Process;
+class AddressSpace;
+class GuestLimits;
 
-// The fault would not have happened natively: the memory has grown now, and the instruction can begin again.
-bool grow_for(Process& process, const engine::Fault& fault);
+// If the fault would not have happened natively, makes the memory grow, so that the instruction can begin
+// again, and returns the call that did it.
+std::optional<MadeCall> grow(AddressSpace& space, const GuestLimits& limits, const engine::Fault& fault);
 
 // Ends the program, by name, if the kernel would have made a mapping grow at this address: for accesses of
 // the kernel itself.
-void refuse_growth(const Process& process, GuestAddr address, const char* what);
+void refuse_growth(const AddressSpace& space, const GuestLimits& limits, GuestAddr address, const char* what);
 
 } // namespace rdb::guest

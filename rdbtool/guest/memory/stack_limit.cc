@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/guest/memory/stack_limit.h"
 
-#include "rdbtool/guest/process/process.h"
+#include "rdbtool/guest/memory/address_space.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -36,8 +36,7 @@ uint64_t stack_size(uint64_t limit) {
   return std::clamp<uint64_t>(page_up(limit), 128 * 1024, kLargestStack);
 }
 
-void fit_stack(Process& process, uint64_t limit) {
-  AddressSpace& space = process.space();
+std::optional<MadeCall> fit_stack(AddressSpace& space, uint64_t limit) {
   uint64_t top = space.layout().stack_top;
   uint64_t bottom = top;
   Mapping lowest;
@@ -46,7 +45,7 @@ void fit_stack(Process& process, uint64_t limit) {
     bottom = part->begin;
     lowest = *part;
   }
-  if (bottom == top) return;
+  if (bottom == top) return std::nullopt;
   uint64_t wanted = top - (limit == RLIM_INFINITY ? kLargestStack : stack_size(limit));
   if (wanted > bottom) wanted = std::min(wanted, used_from(bottom, top));
   SystemCall call;
@@ -61,7 +60,8 @@ void fit_stack(Process& process, uint64_t limit) {
     result = space.mmap(wanted, bottom - wanted, lowest.protection, kFlags, -1, 0);
     if (result >= 0) space.name(wanted, bottom, kName);
   }
-  if (result >= 0) process.tell_remapped(call, result);
+  if (result < 0) return std::nullopt;
+  return MadeCall{call, result};
 }
 
 } // namespace rdb::guest

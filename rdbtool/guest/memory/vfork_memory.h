@@ -5,8 +5,11 @@
 // of the parent's own call.
 #pragma once
 
-#include "rdbtool/guest/host/hidden_host.h"
+#include "rdbtool/guest/calls/answer.h"
+#include "rdbtool/guest/calls/system_call.h"
+#include "rdbtool/guest/memory/address_space.h"
 
+#include <string>
 #include <vector>
 
 namespace rdb::guest {

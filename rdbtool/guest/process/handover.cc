@@ -2,9 +2,9 @@
 #include "rdbtool/guest/process/handover.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/guest/calls/refused_calls.h"
 #include "rdbtool/guest/host/host_descriptors.h"
 #include "rdbtool/guest/host/own_executable.h"
-#include "rdbtool/guest/process/refused_calls.h"
 
 #include <cerrno>
 #include <cstring>
@@ -82,9 +82,9 @@ int64_t exec_rdb(const Handover& handover) {
     content["filters"].push_back(
         to_hex({reinterpret_cast<const char*>(filter.data()), filter.size() * sizeof filter[0]}));
   content["program"] = handover.program_fd;
-  content["outside_descriptors"] = handover.outside_descriptors;
-  content["outside_state"] = handover.outside_state;
-  std::vector<int> kept = handover.outside_descriptors;
+  content["listener_descriptors"] = handover.listener_descriptors;
+  content["listener_state"] = handover.listener_state;
+  std::vector<int> kept = handover.listener_descriptors;
   if (handover.program_fd >= 0) kept.push_back(handover.program_fd);
   for (int descriptor : kept)
     fcntl(descriptor, F_SETFD, 0);
@@ -134,9 +134,9 @@ Handover receive_handover(int fd) {
     result.machine.turns.one_thread = content.at("one_thread");
     tell_harmless(content.at("tell_harmless"));
     result.program_fd = adopt_own_descriptor(content.at("program"));
-    for (int descriptor : content.at("outside_descriptors"))
-      result.outside_descriptors.push_back(adopt_own_descriptor(descriptor));
-    result.outside_state = content.at("outside_state");
+    for (int descriptor : content.at("listener_descriptors"))
+      result.listener_descriptors.push_back(adopt_own_descriptor(descriptor));
+    result.listener_state = content.at("listener_state");
     Inherited& inherited = result.inherited;
     inherited.known = true;
     inherited.mask = content.at("mask");

@@ -2,7 +2,7 @@
 // What one rdb process tells the next across execve.
 #pragma once
 
-#include "rdbtool/guest/process/process.h"
+#include "rdbtool/guest/process/process_options.h"
 
 #include <string>
 #include <vector>
@@ -16,9 +16,10 @@ struct Handover {
   MachineOptions machine;
   Inherited inherited;
   int program_fd = -1; // of a program without a name: `path` goes through it
-  // What Outside passes on: descriptors, which stay open, and a text that only Outside reads.
-  std::vector<int> outside_descriptors;
-  std::string outside_state;
+  // What the listener passes on to that of the next program: descriptors, which stay open, and a text that
+  // only listeners read.
+  std::vector<int> listener_descriptors;
+  std::string listener_state;
 };
 
 // Replaces this process by a new rdb that runs the program. Returns only on failure: -errno.

@@ -96,19 +96,6 @@ void Machine::switch_to(Thread& thread) {
   load(thread);
 }
 
-bool shares_memory(const SystemCall& call) {
-  return call.number == SYS_vfork || (call.number == SYS_clone && call.arguments[0] & CLONE_VM);
-}
-
-SystemCall call_in(const engine::Registers& regs) {
-  SystemCall call;
-  call.number = static_cast<int64_t>(regs.gpr[RAX]);
-  const engine::Gpr order[6] = {engine::RDI, engine::RSI, engine::RDX, engine::R10, engine::R8, engine::R9};
-  for (size_t i = 0; i < 6; ++i)
-    call.arguments[i] = regs.gpr[order[i]];
-  return call;
-}
-
 SystemCall Machine::current_call() {
   return call_in(registers());
 }
@@ -125,8 +112,7 @@ std::optional<int64_t> Machine::internal_call(const SystemCall& call) {
     return sigaltstack(call.arguments);
   case SYS_set_robust_list:
     if (call.arguments[1] != kRobustHeadSize) return -EINVAL;
-    current_->robust_list = GuestAddr(call.arguments[0]);
-    on_robust_list(current_->robust_list);
+    set_robust_list(GuestAddr(call.arguments[0]));
     return 0;
   default:
     return std::nullopt;
@@ -160,12 +146,17 @@ int64_t Machine::arch_prctl(const SyscallArgs& args) {
 
 void Machine::set_mask(uint64_t mask) {
   current_->mask = mask & ~kUnblockable;
-  on_mask(current_->mask);
+  if (listener_ != nullptr) listener_->on_mask(current_->mask);
 }
 
 void Machine::set_action(int signal, const SignalAction& action) {
   actions_[signal] = action;
-  on_action(signal);
+  if (listener_ != nullptr) listener_->on_action(signal);
+}
+
+void Machine::set_robust_list(GuestAddr head) {
+  current_->robust_list = head;
+  if (listener_ != nullptr) listener_->on_robust_list(head);
 }
 
 int64_t Machine::rt_sigprocmask(const SyscallArgs& args) {

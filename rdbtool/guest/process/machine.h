@@ -4,7 +4,9 @@
 #pragma once
 
 #include "rdbtool/engine/translator.h"
+#include "rdbtool/guest/calls/system_call.h"
 #include "rdbtool/guest/memory/address_space.h"
+#include "rdbtool/guest/process/machine_listener.h"
 #include "rdbtool/guest/signals/signal_frame.h"
 #include "rdbtool/guest/threads/thread.h"
 #include "rdbtool/guest/threads/turn_options.h"
@@ -33,18 +35,8 @@ struct Ending {
   int value = 0; // exit status or signal number
 };
 
-struct SystemCall {
-  int64_t number = 0;
-  SyscallArgs arguments = {};
-};
-
-// The call that a thread with these registers has just made.
-SystemCall call_in(const engine::Registers& registers);
-
 // Where segments may begin at most: the end of user space, less a page.
 inline constexpr uint64_t kTaskSize = (1ull << 47) - 4096;
-// Whether the process that the call makes has its parent's memory, and no copy (vfork).
-bool shares_memory(const SystemCall& call);
 
 // Whether a signal without a handler ends the process.
 bool ends_by_default(int signal);
@@ -52,7 +44,9 @@ bool ends_by_default(int signal);
 class Machine {
 public:
   explicit Machine(const MachineOptions& options);
-  virtual ~Machine();
+  ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
 
   engine::Engine& engine() { return *engine_; }
   engine::Translator& translator() { return *engine_; }
@@ -61,6 +55,8 @@ public:
   const AddressSpace& space() const { return space_; }
   Time now() const { return Time(engine_->executed()); }
   const MachineOptions& options() const { return options_; }
+  // All guest threads live in one OS thread, and take turns there.
+  bool in_one_thread() const { return options_.turns.one_thread; }
 
   // The thread whose registers the engine holds. registers(), signals and calls are about this one.
   Thread& current() { return *current_; }
@@ -117,6 +113,8 @@ public:
   struct Identity {
     std::string program; // resolved path of its executable
     int pid = 0;
+    // The first process of a PID namespace, which no signal ends that has no handler.
+    bool is_init() const { return pid == 1; }
   };
   void set_identity(const Identity& identity) { identity_ = identity; }
   const Identity& identity() const { return identity_; }
@@ -124,14 +122,11 @@ public:
   const SignalAction& action(int signal) const { return actions_[signal]; }
   uint64_t mask() const { return current_->mask; }
 
-protected:
-  // For a live run, which keeps the kernel's idea of actions and masks in step with the guest's.
-  virtual void on_mask(uint64_t /*mask*/) {}
-  virtual void on_action(int /*signal*/) {}
-  virtual void on_robust_list(GuestAddr /*head*/) {}
-
-  void set_mask(uint64_t mask);
+  // What the guest sets by calls, and by returning from handlers. The listener hears of it, if there is one.
+  void set_listener(MachineListener* listener) { listener_ = listener; }
+  void set_mask(uint64_t mask); // the current thread's
   void set_action(int signal, const SignalAction& action);
+  void set_robust_list(GuestAddr head); // the current thread's
 
 private:
   int64_t rt_sigaction(const SyscallArgs& args);
@@ -144,6 +139,7 @@ private:
   engine::Stop finish_write_to_code();
 
   MachineOptions options_;
+  MachineListener* listener_ = nullptr;
   Identity identity_;
   AddressSpace space_;
   std::unique_ptr<engine::Translator> engine_;

@@ -2,7 +2,7 @@
 #include "rdbtool/guest/threads/affinity.h"
 
 #include "rdbtool/base/raw_syscall.h"
-#include "rdbtool/guest/process/process.h"
+#include "rdbtool/guest/process/machine.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -68,17 +68,17 @@ const cpu_set_t& Affinity::wanted(ThreadId thread) const {
   return found == wanted_.end() ? before_ : found->second;
 }
 
-std::optional<Answer> Affinity::answer(Process& process, const SystemCall& call) {
+std::optional<Answer> Affinity::answer(Machine& machine, const SystemCall& call) {
   if (!pinned_) return std::nullopt;
-  if (call.number == SYS_sched_getaffinity) return get(process, call.arguments);
-  if (call.number == SYS_sched_setaffinity) return set(process, call.arguments);
-  if (call.number == SYS_getcpu) return current_cpu(process, call.arguments);
+  if (call.number == SYS_sched_getaffinity) return get(machine, call.arguments);
+  if (call.number == SYS_sched_setaffinity) return set(machine, call.arguments);
+  if (call.number == SYS_getcpu) return current_cpu(machine, call.arguments);
   return std::nullopt;
 }
 
 // A thread that asked for other CPUs than the one all are on believes to be on the first of its own.
-std::optional<Answer> Affinity::current_cpu(Process& process, const SyscallArgs& arguments) {
-  const cpu_set_t& cpus = wanted(process.current().id);
+std::optional<Answer> Affinity::current_cpu(Machine& machine, const SyscallArgs& arguments) {
+  const cpu_set_t& cpus = wanted(machine.current().id);
   int cpu = sched_getcpu();
   if (cpu < 0 || CPU_ISSET(static_cast<size_t>(cpu), &cpus)) return std::nullopt;
   uint32_t first = 0;
@@ -91,23 +91,23 @@ std::optional<Answer> Affinity::current_cpu(Process& process, const SyscallArgs&
   return answer;
 }
 
-std::optional<Answer> Affinity::get(Process& process, const SyscallArgs& arguments) {
+std::optional<Answer> Affinity::get(Machine& machine, const SyscallArgs& arguments) {
   ThreadId thread(static_cast<int32_t>(arguments[0]));
-  if (thread.value == 0) thread = process.current().id;
-  if (process.find_thread(thread) == nullptr) return std::nullopt;
+  if (thread.value == 0) thread = machine.current().id;
+  if (machine.find_thread(thread) == nullptr) return std::nullopt;
   int64_t size = kernel_size();
   if (arguments[1] < static_cast<uint64_t>(size) || arguments[1] % 8 != 0) return Answer{-EINVAL, {}};
   return Answer{size, {{GuestAddr(arguments[2]), bytes_of(&wanted(thread), static_cast<size_t>(size))}}};
 }
 
-std::optional<Answer> Affinity::set(Process& process, const SyscallArgs& arguments) {
+std::optional<Answer> Affinity::set(Machine& machine, const SyscallArgs& arguments) {
   ThreadId thread(static_cast<int32_t>(arguments[0]));
-  if (thread.value == 0) thread = process.current().id;
-  if (process.find_thread(thread) == nullptr) return std::nullopt;
+  if (thread.value == 0) thread = machine.current().id;
+  if (machine.find_thread(thread) == nullptr) return std::nullopt;
   cpu_set_t asked;
   CPU_ZERO(&asked);
   size_t size = std::min<uint64_t>(arguments[1], sizeof asked);
-  if (process.space().read(GuestAddr(arguments[2]), &asked, size) != size) return Answer{-EFAULT, {}};
+  if (machine.space().read(GuestAddr(arguments[2]), &asked, size) != size) return Answer{-EFAULT, {}};
   CPU_AND(&asked, &asked, &before_);
   if (CPU_COUNT(&asked) == 0) return Answer{-EINVAL, {}};
   wanted_[thread] = asked;

@@ -3,13 +3,16 @@
 // costs a tenth of one between two. What the guest asks for and is told is kept here instead.
 #pragma once
 
-#include "rdbtool/guest/host/hidden_host.h"
+#include "rdbtool/guest/calls/answer.h"
+#include "rdbtool/guest/calls/system_call.h"
 
 #include <map>
 #include <optional>
 #include <sched.h>
 
 namespace rdb::guest {
+
+class Machine;
 
 class Affinity {
 public:
@@ -23,13 +26,13 @@ public:
   // In the child of a fork, which runs alone; the thread had this number in its parent.
   void after_fork(ThreadId number_before);
 
-  // While pinned: answers what is about threads of this process.
-  std::optional<Answer> answer(Process& process, const SystemCall& call);
+  // While pinned: answers what is about threads of this machine.
+  std::optional<Answer> answer(Machine& machine, const SystemCall& call);
 
 private:
-  std::optional<Answer> get(Process& process, const SyscallArgs& arguments);
-  std::optional<Answer> set(Process& process, const SyscallArgs& arguments);
-  std::optional<Answer> current_cpu(Process& process, const SyscallArgs& arguments);
+  std::optional<Answer> get(Machine& machine, const SyscallArgs& arguments);
+  std::optional<Answer> set(Machine& machine, const SyscallArgs& arguments);
+  std::optional<Answer> current_cpu(Machine& machine, const SyscallArgs& arguments);
   const cpu_set_t& wanted(ThreadId thread) const;
 
   bool pinned_ = false;

@@ -1,7 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Turns: one guest thread of a process runs at a time. The right to run is a baton that OS threads hand to
-// each other; a thread that waits for it sleeps on a word of its own, so nobody spins and nobody is woken in
-// vain.
+// One guest thread of a process runs at a time, so that the log can say in which order. The right to run is a
+// baton. Whoever gives it away chooses who has it next, out of the queue of threads that are ready, and wakes
+// that one alone: each thread that waits sleeps on a word of its own (Thread::grant), so nobody spins and
+// nobody is woken in vain.
+//
+// A thread is in one of these states, and these calls lead from one to the next:
+//
+//   running   it has the baton; there is one such thread at most
+//   ready     it is in the queue, by make_ready(), acquire() or pass()
+//   away      it has called release(), and is in the kernel, or waits for something by wait()
+//   over      it has called release() for the last time, and a fiber then leave()
+//
+//   release()   gives the baton away, to the first thread in the queue (in a chaotic run, to any one). If
+//               the queue is empty, the baton is free.
+//   acquire()   takes the baton if it is free, or else queues for it.
+//   pass()      release() and acquire() in one, for a turn that is over: the thread goes to the end of the
+//               queue. If nobody else is ready, it goes on.
+//   wait()      after release(): waits until another thread calls make_ready() for this one, which then has
+//               the baton when it is its turn; or until a deadline or a signal, and then it must acquire().
+//   expel()     the process ends: makes one thread leave what it waits for. It throws ProcessOver there.
+//
+// Where all guest threads are fibers of one OS thread (fiber_scheduler.cc), to sleep is to switch to the
+// stack of the thread that has the baton. If nobody has it, somebody must sleep for all of them: idle().
+// Deadlines and signals do not wake anybody there, so stir_waiters() looks for them now and then; and a call
+// that would block goes to the end of the queue, to be made again on the thread's next turn: try_later().
+//
+// Turns (turns.h) says what a turn is for the machine, and Baton (baton.h) what it is for a system call.
 #pragma once
 
 #include "rdbtool/guest/threads/fibers.h"
