@@ -13,14 +13,6 @@ namespace {
 
 constexpr uint64_t kSyscallLength = 2;
 
-bool is_access(EventKind kind) {
-  return kind == EventKind::before_access || kind == EventKind::after_access;
-}
-
-bool is_function(EventKind kind) {
-  return kind == EventKind::call || kind == EventKind::ret;
-}
-
 } // namespace
 
 std::optional<int64_t> syscall_number(std::string_view name) {
