@@ -1,29 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Events of functions: finds them by name in the files that the guest maps, hooks their first instruction,
 // and where somebody wants to know of the return, the one that they return to.
-#include "descriptors/inspect.h"
 #include "rdbtool/debug/events/events.h"
+#include "rdbtool/debug/events/symbol_search.h"
 
 #include <algorithm>
-#include <fnmatch.h>
+#include <span>
 #include <utility>
 
 namespace rdb::debug {
-namespace {
 
-// Does a symbol's name, as linked or as written in source, match?
-bool matches(const std::string& glob, const std::string& name) {
-  if (fnmatch(glob.c_str(), name.c_str(), 0) == 0) return true;
-  if (!name.starts_with("_Z")) return false;
-  std::string readable = descriptors::readable_name(name);
-  if (fnmatch(glob.c_str(), readable.c_str(), 0) == 0) return true;
-  std::string plain = readable.substr(0, readable.find('('));
-  return fnmatch(glob.c_str(), plain.c_str(), 0) == 0;
-}
-
-} // namespace
-
-Events::Events()
+Events::Events(DebugSession& session)
     : returns_({.function =
                     [](void* context, void* argument, uint64_t pc) {
                       auto& events = *static_cast<Events*>(argument);
@@ -32,7 +19,8 @@ Events::Events()
                       if (events.changed_) events.arm(run);
                     },
                 .argument = this,
-                .fast = &leave_fast}) {}
+                .fast = &leave_fast}),
+      hardware_(session) {}
 
 void Events::add_function(replay::Replayer& replayer, uint64_t address, const std::string& name,
                           const Wanted& wanted) {
@@ -58,52 +46,37 @@ void Events::add_function(replay::Replayer& replayer, uint64_t address, const st
 }
 
 void Events::match(replay::Replayer& replayer, const ProgramFile& file, uint64_t bias, const Wanted& wanted) {
-  bool function = wanted->kind == EventKind::call || wanted->kind == EventKind::ret;
-  std::string name = wanted->pattern;
-  std::string source;
-  if (size_t colon = name.find(':');
-      !function && colon != std::string::npos && colon + 1 < name.size() && name[colon + 1] != ':') {
-    source = name.substr(0, colon);
-    name = name.substr(colon + 1);
-  }
-  std::string current;     // the source file that local symbols are of
-  bool has_source = false; // the wanted one is among them; which of them global symbols are of is not told
-  bool found_here = false;
-  auto look = [&](const elf::Symbol& symbol) {
-    if (symbol.type() == STT_FILE) {
-      current = symbol.name;
-      has_source |= current == source;
-    }
-    if (!symbol.in_section()) return;
-    std::string text(symbol.name);
-    if (function) {
-      bool indirect = symbol.type() == STT_GNU_IFUNC;
-      if ((symbol.type() != STT_FUNC && !indirect) || !matches(name, text)) return;
-      uint64_t address = symbol.raw.st_value + bias;
-      if (indirect)
-        follow_indirect(text, address, wanted);
-      else
-        add_function(replayer, address, text, wanted);
-      wanted->matched = true;
-      return;
-    }
-    if ((wanted->matched && !found_here) || symbol.type() != STT_OBJECT || symbol.raw.st_size == 0) return;
-    if (!source.empty() && !(symbol.global() ? has_source : source == current)) return;
-    if (text != name && descriptors::readable_name(text) != name) return;
-    if (found_here && symbol.raw.st_value + bias == wanted->begin) return;
-    wanted->variables.push_back(symbol.global() ? text : current + ":" + text);
-    if (found_here) return;
-    found_here = true;
-    wanted->begin = symbol.raw.st_value + bias;
-    wanted->end = wanted->begin + symbol.raw.st_size;
+  if (is_function(wanted->kind))
+    match_functions(replayer, file, bias, wanted);
+  else if (!wanted->matched)
+    match_variable(file, bias, wanted);
+}
+
+void Events::match_functions(replay::Replayer& replayer, const ProgramFile& file, uint64_t bias,
+                             const Wanted& wanted) {
+  for (const FoundFunction& found : find_functions(file.elf(), wanted->pattern)) {
+    const uint64_t address = found.address + bias;
+    if (found.is_indirect)
+      follow_indirect(found.name, address, wanted);
+    else
+      add_function(replayer, address, found.name, wanted);
     wanted->matched = true;
-    ranges_.add({wanted->begin, wanted->end, wanted});
-    rearm_ = changed_ = true;
-  };
-  for (const elf::Symbol& symbol : file.elf().symbols())
-    look(symbol);
-  for (const elf::Symbol& symbol : file.elf().dynamic_symbols())
-    look(symbol);
+  }
+}
+
+// The first one that has the name is watched.
+void Events::match_variable(const ProgramFile& file, uint64_t bias, const Wanted& wanted) {
+  std::vector<FoundVariable> found = find_variables(file.elf(), wanted->pattern);
+  if (found.empty()) return;
+  const FoundVariable& first = found.front();
+  wanted->variables.push_back(first.name);
+  for (const FoundVariable& other : std::span(found).subspan(1))
+    if (other.address != first.address) wanted->variables.push_back(other.name);
+  wanted->begin = first.address + bias;
+  wanted->end = wanted->begin + first.size;
+  wanted->matched = true;
+  ranges_.add({wanted->begin, wanted->end, wanted});
+  rearm_ = changed_ = true;
 }
 
 // Every time a file is linked to it, the dynamic linker asks which one it is.
@@ -203,7 +176,7 @@ void Events::forget_functions(replay::Replayer& replayer) {
       ++entry;
     }
   }
-  if (!returns_wanted) returns_.clear(replayer);
+  if (!returns_wanted) returns_.clear(replayer.translator());
 }
 
 void Events::hooked(replay::Replayer& replayer, GuestAddr pc) {
@@ -216,14 +189,14 @@ void Events::hooked(replay::Replayer& replayer, GuestAddr pc) {
 
 void Events::enter(replay::Replayer& replayer, uint64_t pc, Function& function) {
   const engine::Registers& regs = replayer.registers();
-  if (!function.returned.empty()) returns_.expect(replayer, pc);
+  if (!function.returned.empty()) returns_.expect(stopped_thread(replayer), pc);
   if (function.entered.empty()) return;
   note_arguments(regs, pc, function);
   tell(replayer, function.entered, call_event_);
 }
 
 void Events::leave(replay::Replayer& replayer, uint64_t pc) {
-  const std::vector<uint64_t>& returned = returns_.arrive(replayer, pc);
+  const std::vector<uint64_t>& returned = returns_.arrive(stopped_thread(replayer), pc);
   // One that ended in a jump to another returns after that.
   for (auto address = returned.rbegin(); address != returned.rend(); ++address) {
     Function* function = functions_by_pc_.find(*address);

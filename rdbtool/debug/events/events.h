@@ -36,6 +36,13 @@ enum class EventKind : uint8_t {
 };
 constexpr size_t kEventKinds = 11;
 
+inline bool is_access(EventKind kind) {
+  return kind == EventKind::before_access || kind == EventKind::after_access;
+}
+inline bool is_function(EventKind kind) {
+  return kind == EventKind::call || kind == EventKind::ret;
+}
+
 // The number of a system call, by its name or as it stands; nothing if there is none such.
 std::optional<int64_t> syscall_number(std::string_view name);
 
@@ -68,7 +75,7 @@ struct FastCallback {
 
 class Events final : public replay::Observer {
 public:
-  Events();
+  explicit Events(DebugSession& session);
   using Callback = std::function<void(replay::Replayer&, const Event&)>;
   using Id = uint64_t;
 
@@ -145,6 +152,9 @@ private:
 
   // Functions: see event_functions.cc.
   void match(replay::Replayer& replayer, const ProgramFile& file, uint64_t bias, const Wanted& wanted);
+  void match_functions(replay::Replayer& replayer, const ProgramFile& file, uint64_t bias,
+                       const Wanted& wanted);
+  void match_variable(const ProgramFile& file, uint64_t bias, const Wanted& wanted);
   void match_mapped(replay::Replayer& replayer);
   void follow_indirect(const std::string& name, uint64_t resolver, const Wanted& wanted);
   void find_bound(replay::Replayer& replayer);
