@@ -62,9 +62,9 @@ bool Translator::handle_write_trap(void* ucontext) {
   const MapEntry* here = map_entry(pc);
   if (writer == nullptr || here == nullptr || !(writer->spill() & kTraps)) return false;
   restore_spilled(*here, gregs);
-  fault_pc_ = writer->pc();
-  fault_owed_ = writer->owed() + 1;
-  written_ = true;
+  interrupted_code_.pc = writer->pc();
+  interrupted_code_.owed = writer->owed() + 1;
+  interrupted_code_.what = InterruptedCode::What::written;
   leave_for_fault(gregs);
   return true;
 }
