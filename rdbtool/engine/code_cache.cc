@@ -42,7 +42,7 @@ CodeCache::CodeCache(uint64_t place, size_t size, uint64_t table_place) : size_(
   // Code in huge pages needs fewer entries of the CPU's translation buffers. Where there are none: as well.
   madvise(memory_, size, MADV_HUGEPAGE);
   madvise(table_, kIndirectSlots * sizeof(uint8_t*), MADV_POPULATE_WRITE);
-  watches_.set_place(reinterpret_cast<uint8_t*>(table_ + kIndirectSlots));
+  watches_.set_tables(reinterpret_cast<uint8_t*>(table_ + kIndirectSlots));
   state_ = new (memory_) State;
   Emitter emit(memory_ + ((sizeof(State) + 4095) & ~size_t{4095}), memory_ + size);
   glue_ = emit_glue(emit, *state_, cpu(), kExitIndirectMiss);
