@@ -98,8 +98,8 @@ std::byte* ScratchArena::allocate_pages(size_t size, uint64_t like) {
   return map(offset + size, false) + offset;
 }
 
-void ScratchArena::restrict(std::byte* page, size_t size, Access access) {
-  int protection = access == Access::read ? PROT_READ : PROT_NONE;
+void ScratchArena::restrict(std::byte* page, size_t size, PageAccess access) {
+  int protection = access == PageAccess::read ? PROT_READ : PROT_NONE;
   int64_t result = raw_syscall(SYS_mprotect, raw_pointer(page), pages_up(size), protection);
   if (result < 0) limit("no memory for {} bytes of output of one system call", size);
 }

@@ -135,7 +135,7 @@ std::optional<guest::Ending> run_with_progress(replay::Replayer& replayer, uint6
 }
 
 // How long a tick of the CPU's clock takes, measured over the replay.
-class Clock {
+class TickRate {
 public:
   double ns_per_tick() const {
     uint64_t ticks = __rdtsc() - ticks_;
@@ -224,7 +224,7 @@ int play(const ReplayOptions& options, const trace::TraceReader& trace, const tr
       &fallback, [](debug::Fallback* muted) { muted->mute(false); });
   // Debug code is the user's own, and may do what it likes.
   if (!has_bundle) replay::confine({.hardware_breakpoints = options.events.any()});
-  Clock clock;
+  TickRate clock;
   // Debug output would run into the line.
   bool progress = isatty(2) && !has_bundle && !options.events.any();
   std::optional<guest::Ending> ending;

@@ -106,11 +106,11 @@ void to_host_fs(Emitter& emit, State& state) {
 }
 
 // Between a vector register and its place: vmovdqu64, vmovdqu or movups.
-enum class Move : uint8_t { load, store };
-void move_vector(Emitter& emit, State& state, const Cpu& cpu, Move move, uint8_t number) {
+enum class LoadStore : uint8_t { load, store };
+void move_vector(Emitter& emit, State& state, const Cpu& cpu, LoadStore move, uint8_t number) {
   bool low = number < 8;
   uint8_t reg_field = number & 7;
-  uint8_t opcode = move == Move::store ? 0x7F : 0x6F;
+  uint8_t opcode = move == LoadStore::store ? 0x7F : 0x6F;
   if (cpu.avx512) {
     auto high_bits = static_cast<uint8_t>((number & 8 ? 0 : 0x80) | (number & 16 ? 0 : 0x10));
     with_slot(emit, {0x62, static_cast<uint8_t>(0x61 | high_bits), 0xFE, 0x48, opcode}, reg_field,
@@ -119,22 +119,22 @@ void move_vector(Emitter& emit, State& state, const Cpu& cpu, Move move, uint8_t
     with_slot(emit, {0xC5, static_cast<uint8_t>(low ? 0xFE : 0x7E), opcode}, reg_field,
               state.vectors[number]);
   } else {
-    opcode = move == Move::store ? 0x11 : 0x10;
+    opcode = move == LoadStore::store ? 0x11 : 0x10;
     if (!low) emit.byte(0x44);
     with_slot(emit, {0x0F, opcode}, reg_field, state.vectors[number]);
   }
 }
 
 // kmovq, or kmovw
-void move_mask(Emitter& emit, State& state, const Cpu& cpu, Move move, uint8_t number) {
-  uint8_t opcode = move == Move::store ? 0x91 : 0x90;
+void move_mask(Emitter& emit, State& state, const Cpu& cpu, LoadStore move, uint8_t number) {
+  uint8_t opcode = move == LoadStore::store ? 0x91 : 0x90;
   if (cpu.wide_masks)
     with_slot(emit, {0xC4, 0xE1, 0xF8, opcode}, number, &state.masks[number]);
   else
     with_slot(emit, {0xC5, 0xF8, opcode}, number, &state.masks[number]);
 }
 
-void move_vectors(Emitter& emit, State& state, const Cpu& cpu, Move move) {
+void move_vectors(Emitter& emit, State& state, const Cpu& cpu, LoadStore move) {
   const uint8_t vectors = cpu.avx512 ? 32 : 16;
   for (uint8_t i = 0; i < vectors; ++i)
     move_vector(emit, state, cpu, move, i);
@@ -144,13 +144,13 @@ void move_vectors(Emitter& emit, State& state, const Cpu& cpu, Move move) {
 
 void save_vectors(Emitter& emit, State& state, const Cpu& cpu) {
   with_slot(emit, {0x0F, 0xAE}, 3, &state.mxcsr_guest); // stmxcsr
-  move_vectors(emit, state, cpu, Move::store);
+  move_vectors(emit, state, cpu, LoadStore::store);
   if (cpu.avx) code(emit, {0xC5, 0xF8, 0x77});         // vzeroupper
   with_slot(emit, {0x0F, 0xAE}, 2, &state.mxcsr_host); // ldmxcsr
 }
 
 void load_vectors(Emitter& emit, State& state, const Cpu& cpu) {
-  move_vectors(emit, state, cpu, Move::load);
+  move_vectors(emit, state, cpu, LoadStore::load);
   with_slot(emit, {0x0F, 0xAE}, 2, &state.mxcsr_guest); // ldmxcsr
 }
 
