@@ -181,7 +181,7 @@ GdbEnd serve_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::s
   if (whose == Whose::ours) watch.emplace(child);
   std::function<void()> on_move;
   if (whose == Whose::ours) on_move = [&] { time.begin_again(child); };
-  bool connected = gdb::serve(listener, target, gdb::Serve::until_stopped, say, ended, on_move);
+  bool connected = gdb::serve(listener, target, say, ended, on_move);
   close(ended);
   if (watch) watch->stop();
   int status = 0;

@@ -75,7 +75,7 @@ int run(const GdbOptions& options, const std::vector<std::string>& arguments) {
   // A server is ended by a signal; a Unix socket's file goes with it.
   if (std::filesystem::is_socket(listener.address())) remove_at_signal(listener.address());
   say(fmt::format("rdb: serving {}; in gdb: target remote {}", target.trace().path(), listener.address()));
-  gdb::serve(listener, target, gdb::Serve::until_stopped, say);
+  gdb::serve(listener, target, say);
   return 0;
 }
 
