@@ -160,7 +160,7 @@ uint64_t Translator::call_hook() {
   return reinterpret_cast<uint64_t>(cache_.at(exit.resume));
 }
 
-// The code behind the hook may be another now: flushed with its exits, or dead.
+// The code after the hook may have changed meanwhile: flushed with its exits, or dead.
 uint64_t Translator::after_hook(const Exit& exit, uint64_t generation) {
   if (!hook_calls_.failure && cache_.generation() == generation && !exit.block->dead && !run_shortened_)
     return reinterpret_cast<uint64_t>(cache_.at(exit.resume));

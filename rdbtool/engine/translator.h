@@ -14,8 +14,10 @@
 //   NextEntry        an exit, for the entry that follows: link it, check an access, or do one single step;
 //   InterruptedCode  a signal handler, for take_signal(): what it has interrupted, and what that means;
 //   HookCalls        a hook, for the code that has called it: not to call it twice, or not to go on.
-// Besides these, only three things outlast a turn: run_target_ (when run() ends), interrupted_ (interrupt()
-// was called) and reported_access_ (an access that run() has stopped before is not reported again).
+// Besides these, a turn may leave that the run ends earlier than it was to (run_target_, run_shortened_), that
+// a stop at the first instruction is not passed any more (passes_stop_), that a system call is done already
+// (fast_syscall_done_), which instruction waits for finish_input() (current_input_), and which access was
+// reported and is not to be reported again (reported_access_). interrupted_ may become true at any time.
 #pragma once
 
 #include "rdbtool/engine/code_cache.h"
@@ -103,7 +105,7 @@ public:
 
   // Watches these ranges and no others. Cheaper than clear_watches() and add_watch() if most stay.
   // `trapped`: the CPU's breakpoints are set on them all, and nothing but writes is to be told; where the CPU
-  // tells of a write, run() stops behind it.
+  // tells of a write, run() stops after it.
   void set_watches(std::span<const WatchFilter::Watch> watches, bool trapped = false);
   // To be called by the owner's handler of the signal that such a breakpoint raises. False: the write was the
   // host's, or one that run() has stopped before.
@@ -112,7 +114,7 @@ public:
   // With log_stores: where entries go from now on. It must have room for 8 entries per instruction that run()
   // is allowed.
   void set_store_log(std::span<StoreLogEntry> log);
-  StoreLogEntry* store_log_end() const; // behind the last entry
+  StoreLogEntry* store_log_end() const; // after the last entry
 
   // A vector register whole: 32 bytes, of which those that the CPU does not have are zero.
   void read_vector(size_t index, std::byte* to) const;

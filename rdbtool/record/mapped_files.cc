@@ -127,7 +127,7 @@ std::vector<FileChange::Piece> FileChange::after(const guest::SystemCall& call, 
   Range range;
   if (call.number == SYS_fallocate) {
     if ((call.arguments[1] & ~uint64_t{FALLOC_FL_KEEP_SIZE}) == 0) return pieces; // room, and no change
-    // A hole or zeroes at one place, or everything behind it moves.
+    // A hole or zeroes at one place, or everything after it moves.
     bool here = call.arguments[1] & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE);
     range.begin = call.arguments[2];
     if (here) range.end = range.begin + call.arguments[3];

@@ -44,7 +44,7 @@ void save_general(Emitter& emit, State& state) {
   with_slot(emit, {0x8F}, 0, &regs.rflags); // pop [rflags]
   for (int i = 0; i < 16; ++i)
     if (i != RSP) emit.store(&regs.gpr[i], static_cast<Gpr>(i));
-  // load_flags() relies on it that no flag of the guest's stays behind; the host clears DF by itself.
+  // load_flags() assumes that no flag of the guest's is set then; the host clears DF by itself.
   with_slot(emit, {0xF7}, 0, &regs.rflags, 4); // test dword [rflags], ...
   emit.u32(~(kArithmeticFlags | kUsualFlags | kDirectionFlag));
   Patch usual = emit.jcc(kConditionZero);

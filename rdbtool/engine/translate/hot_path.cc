@@ -30,7 +30,7 @@ Translator::Next Translator::record_trace(Stop& stop) {
   uint64_t head = state_.registers.rip;
   std::vector<PathStep>& trace = trace_;
   trace.clear();
-  std::vector<uint64_t> returns; // addresses behind calls that the trace has gone into
+  std::vector<uint64_t> returns; // addresses after calls that the trace has gone into
   bool loops = false;
   // What is executed while recording is executed unchecked, but for single instructions.
   const size_t unit = watches_.empty() ? kLongestUnit : 1;

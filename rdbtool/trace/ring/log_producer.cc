@@ -65,7 +65,7 @@ bool LogProducer::attach(ProducerEnds ends) {
   raw_syscall(SYS_munmap, static_cast<uint64_t>(page), kRingHeaderSize);
   if (capacity < kMinRing || capacity > kMaxRing || (capacity & (capacity - 1)) != 0) return false;
 
-  // Reserve the whole range, then lay the file over it: header and data, and the data once more behind.
+  // Reserve the whole range, then lay the file over it: header and data, and the data once more after that.
   uint64_t total = kRingHeaderSize + 2 * capacity;
   long base = raw_syscall(SYS_mmap, 0, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                           ~uint64_t{0}, 0);
