@@ -19,24 +19,25 @@ namespace {
 
 constexpr int kMaxLinks = 40; // as many as the kernel follows
 
-enum class Kind { file, folder };
+enum class FileKind { file, folder };
 
-class Walk {
+class PathWalk {
 public:
-  explicit Walk(const std::string& path) {
+  explicit PathWalk(const std::string& path) {
     std::filesystem::path whole = std::filesystem::absolute(path);
     begin_at_root();
     add(whole.string());
     if (left_.empty()) left_.emplace_back("."); // the root itself
   }
 
-  OwnedFd open(Kind kind, LastLink last) {
+  OwnedFd open(FileKind kind, LastLink last) {
     while (left_.size() > 1 || (last == LastLink::follow && is_link(left_.front())))
       step();
     // A folder is checked as one of those above it, and may not be open by its sticky bit.
     std::string name = left_.front();
     int flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-    OwnedFd found(openat(folder_.get(), name.c_str(), kind == Kind::folder ? flags | O_DIRECTORY : flags));
+    OwnedFd found(
+        openat(folder_.get(), name.c_str(), kind == FileKind::folder ? flags | O_DIRECTORY : flags));
     std::string where = join(name);
     if (!found) {
       int error = errno;
@@ -48,7 +49,7 @@ public:
     struct stat status = {};
     if (fstat(found.get(), &status) != 0)
       throw std::system_error(errno, std::generic_category(), where + ": cannot open");
-    if (kind == Kind::file && !S_ISREG(status.st_mode)) user_error("{}: not a regular file", where);
+    if (kind == FileKind::file && !S_ISREG(status.st_mode)) user_error("{}: not a regular file", where);
     check(where, status, false);
     return found;
   }
@@ -138,11 +139,11 @@ private:
 } // namespace
 
 OwnedFd open_trusted_file(const std::string& path, LastLink last) {
-  return Walk(path).open(Kind::file, last);
+  return PathWalk(path).open(FileKind::file, last);
 }
 
 OwnedFd open_trusted_folder(const std::string& path) {
-  return Walk(path).open(Kind::folder, LastLink::refuse);
+  return PathWalk(path).open(FileKind::folder, LastLink::refuse);
 }
 
 std::string why_not_trusted_as(const std::string& path, const std::string& program) {

@@ -8,11 +8,11 @@
 namespace rdb {
 namespace {
 
-struct Range {
+struct CodePoints {
   uint32_t first, last;
 };
 
-constexpr Range kInvisible[] = {
+constexpr CodePoints kInvisible[] = {
     {0x00, 0x1f},       // C0
     {0x7f, 0x9f},       // DEL, C1
     {0xad, 0xad},       // soft hyphen
@@ -40,7 +40,7 @@ size_t visible_length(std::string_view text) {
   size_t length = utf8_length(text);
   if (length == 0) return 0;
   uint32_t point = code_point(text.substr(0, length));
-  for (const Range& range : kInvisible)
+  for (const CodePoints& range : kInvisible)
     if (point >= range.first && point <= range.last) return 0;
   return length;
 }

@@ -33,7 +33,7 @@ constexpr const char* kColours[] = {"#4269d0", "#ff725c", "#3ca951", "#efb118", 
 
 enum class MarkKind : uint8_t { call, signal, begin, end };
 
-struct Mark {
+struct EventMark {
   MarkKind kind;
   uint64_t time;
   size_t lane;
@@ -47,7 +47,7 @@ struct Bar {
   size_t turns = 1;
 };
 
-struct Handover {
+struct ThreadSwitch {
   uint64_t time;
   size_t from, to;
 };
@@ -77,7 +77,7 @@ private:
   std::string axis() const;
   std::string legend() const;
   std::string bar_text(const Bar& bar) const;
-  std::string mark_text(const Mark& mark) const;
+  std::string mark_text(const EventMark& mark) const;
 
   const trace::TraceReader& trace_;
   const trace::ProcessInfo& process_;
@@ -85,8 +85,8 @@ private:
   std::map<ThreadId, size_t> lanes_;
   std::vector<ThreadId> threads_;
   std::vector<Bar> bars_;
-  std::vector<Handover> handovers_;
-  std::vector<Mark> marks_;
+  std::vector<ThreadSwitch> thread_switches_;
+  std::vector<EventMark> marks_;
   uint64_t turns_ = 0;
 };
 
@@ -132,8 +132,9 @@ void Picture::read_turns() {
     size_t lane = lane_of(chunk->chunk.thread);
     uint64_t begin = std::max(chunk->begin.value, range_.from);
     bool handed = !first && lane != before;
-    bool shown = handed && (handovers_.empty() || x(begin) - x(handovers_.back().time) >= kHandoverDistance);
-    if (shown) handovers_.push_back({begin, before, lane});
+    bool shown = handed && (thread_switches_.empty() ||
+                            x(begin) - x(thread_switches_.back().time) >= kHandoverDistance);
+    if (shown) thread_switches_.push_back({begin, before, lane});
     first = false;
     before = lane;
     auto known = last_bar.find(lane);
@@ -222,7 +223,7 @@ std::string Picture::bar_text(const Bar& bar) const {
       bar.begin, bar.end, what);
 }
 
-std::string Picture::mark_text(const Mark& mark) const {
+std::string Picture::mark_text(const EventMark& mark) const {
   double at = x(mark.time);
   double top = y(mark.lane);
   std::string shape;
@@ -252,7 +253,8 @@ std::string Picture::legend() const {
   return fmt::format(
       "<g fill='#444'><rect x='{0}' y='{1}' width='26' height='10' fill='{2}'/><text x='{3}' y='{4}'>a "
       "turn</text>"
-      "<line class='handover' x1='{5}' y1='{6}' x2='{5}' y2='{7}'/><text x='{8}' y='{4}'>hand-over</text>"
+      "<line class='handover' x1='{5}' y1='{6}' x2='{5}' y2='{7}'/><text x='{8}' "
+      "y='{4}'>hand-over</text>"
       "<line class='call' x1='{9}' y1='{1}' x2='{9}' y2='{4}'/><text x='{10}' y='{4}'>system call</text>"
       "<path class='signal' d='M{11} {4} l-4 -8 l8 0 z'/><text x='{12}' y='{4}'>signal</text>"
       "<circle class='begin' cx='{13}' cy='{14}' r='4'/><text x='{15}' y='{4}'>thread begins</text>"
@@ -278,14 +280,14 @@ std::string Picture::text() const {
   result += axis();
   for (size_t lane = 0; lane < threads_.size(); ++lane)
     result += fmt::format("<text x='12' y='{}'>thread {}</text>\n", y(lane) + kBar - 3, threads_[lane].value);
-  for (const Handover& handover : handovers_) {
-    auto [high, low] = std::minmax(handover.from, handover.to);
+  for (const ThreadSwitch& thread_switch : thread_switches_) {
+    auto [high, low] = std::minmax(thread_switch.from, thread_switch.to);
     result += fmt::format("<line class='handover' x1='{0:.2f}' y1='{1}' x2='{0:.2f}' y2='{2}'/>\n",
-                          x(handover.time), y(high) + kBar, y(low));
+                          x(thread_switch.time), y(high) + kBar, y(low));
   }
   for (const Bar& bar : bars_)
     result += bar_text(bar);
-  for (const Mark& mark : marks_)
+  for (const EventMark& mark : marks_)
     result += mark_text(mark);
   return result + legend() + "</svg>\n";
 }

@@ -11,16 +11,16 @@ namespace rdb::cli {
 namespace {
 
 // What a command can be given, as its help lists it.
-struct Shape {
+struct CommandShape {
   std::vector<OptionText> flags;
   bool starts_program = false;
   bool takes_trace = false;
 };
 
-Shape shape_of(const Command& command) {
+CommandShape shape_of(const Command& command) {
   CommandOptions options(command.name, command.summary);
   Action action = command.setup(options);
-  Shape shape;
+  CommandShape shape;
   shape.starts_program = options.expects_program();
   for (OptionText& text : options.texts()) {
     if (!text.names.empty())
@@ -31,7 +31,7 @@ Shape shape_of(const Command& command) {
   return shape;
 }
 
-std::vector<std::string> words_of(const Shape& shape, bool with_value_only) {
+std::vector<std::string> words_of(const CommandShape& shape, bool with_value_only) {
   std::vector<std::string> words;
   for (const OptionText& flag : shape.flags)
     if (!with_value_only || flag.takes_value) words.insert(words.end(), flag.names.begin(), flag.names.end());
@@ -108,7 +108,7 @@ std::string bash_completion(std::span<const Command> commands) {
   text += fmt::format("    help) COMPREPLY=($(compgen -W '{}' -- \"$word\")); return ;;\n",
                       fmt::join(names_of(commands), " "));
   for (const Command& command : commands) {
-    Shape shape = shape_of(command);
+    CommandShape shape = shape_of(command);
     text += fmt::format("    {}) options='{}' values='{}' traces={} program={} ;;\n", command.name,
                         fmt::join(words_of(shape, false), " "), fmt::join(words_of(shape, true), " "),
                         shape.takes_trace ? "yes" : "no", shape.starts_program ? "yes" : "no");
@@ -152,7 +152,7 @@ std::string zsh_completion(std::span<const Command> commands) {
           "  case $command in\n"
           "    help) _describe command commands ;;\n";
   for (const Command& command : commands) {
-    Shape shape = shape_of(command);
+    CommandShape shape = shape_of(command);
     text += fmt::format("    {}) _arguments -S", command.name);
     for (const OptionText& flag : shape.flags)
       for (const std::string& name : flag.names)

@@ -7,6 +7,7 @@
 #include "rdbtool/base/temporary_folder.h"
 #include "rdbtool/base/trusted_file.h"
 #include "rdbtool/base/visible_text.h"
+#include "rdbtool/cli/ending_signals.h"
 #include "rdbtool/cli/gdb_environment.h"
 #include "rdbtool/cli/gdb_time.h"
 #include "rdbtool/gdb/protocol/server.h"
@@ -56,35 +57,6 @@ void check_names(gdb::ReplayTarget& target) {
 
 namespace {
 
-pid_t gdb_pid; // for the signal handlers
-volatile sig_atomic_t ended_by;
-
-sigset_t ending_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (int number : {SIGINT, SIGTERM, SIGHUP})
-    sigaddset(&set, number);
-  return set;
-}
-
-// gdb's end ends all that is done for it. The user's own deals with Ctrl-C itself, and is asked to leave by
-// what asks this process to; ours answers one question that nobody waits for any more.
-void follow_signals(pid_t gdb, Whose whose) {
-  gdb_pid = gdb;
-  auto pass_on = [](int received) { kill(gdb_pid, received); };
-  auto give_up = [](int received) {
-    ended_by = received;
-    kill(gdb_pid, SIGKILL);
-  };
-  bool users = whose == Whose::users;
-  // One that has come meanwhile is dropped where it is ignored.
-  signal(SIGINT, users ? SIG_IGN : give_up);
-  for (int number : {SIGTERM, SIGHUP})
-    signal(number, users ? pass_on : give_up);
-  sigset_t set = ending_signals();
-  sigprocmask(SIG_UNBLOCK, &set, nullptr);
-}
-
 constexpr int kCannotExecute = 127;
 
 pid_t start_gdb(const std::vector<std::string>& words, Whose whose, const GdbTime& time) {
@@ -113,27 +85,36 @@ pid_t start_gdb(const std::vector<std::string>& words, Whose whose, const GdbTim
 // Ends gdb when nobody reads standard output any more: gdb itself would go on to the end of the recording.
 class ReaderWatch {
 public:
-  ReaderWatch() : stop_(eventfd(0, EFD_CLOEXEC)), thread_([this] { watch(); }) {}
+  explicit ReaderWatch(pid_t gdb) : gdb_(gdb), stop_(eventfd(0, EFD_CLOEXEC)), thread_([this] { watch(); }) {}
   ~ReaderWatch() {
-    eventfd_write(stop_, 1);
-    thread_.join();
+    stop();
     close(stop_);
   }
   ReaderWatch(const ReaderWatch&) = delete;
   ReaderWatch& operator=(const ReaderWatch&) = delete;
+  // Before the number of gdb's process may become another's.
+  void stop() {
+    if (!thread_.joinable()) return;
+    eventfd_write(stop_, 1);
+    thread_.join();
+  }
+  // After stop(): it has ended gdb.
+  bool has_ended_gdb() const { return has_ended_gdb_; }
 
 private:
-  void watch() const {
+  void watch() {
     pollfd fds[2] = {{STDOUT_FILENO, 0, 0}, {stop_, POLLIN, 0}};
     while (poll(fds, 2, -1) < 0 && errno == EINTR) {
     }
     if (fds[1].revents != 0 || !(fds[0].revents & POLLERR)) return;
-    ended_by = SIGPIPE;
-    kill(gdb_pid, SIGKILL);
+    has_ended_gdb_ = true;
+    kill(gdb_, SIGKILL);
   }
 
+  pid_t gdb_;
   int stop_;
-  std::thread thread_;
+  bool has_ended_gdb_ = false;
+  std::thread thread_; // begins when all of the above is there
 };
 
 // Its exit status for ours. What gdb could not say itself is said here.
@@ -166,9 +147,14 @@ uint64_t size_of_files(const trace::TraceReader& trace) {
   return bytes;
 }
 
+struct GdbEnd {
+  int status = 0;        // for rdb's own exit status
+  bool given_up = false; // rdb has ended it, as nobody waits for its answer any more
+};
+
 // Starts gdb with the script loaded, `connect ADDRESS`, and the arguments; serves it until it ends.
-int serve_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::string& connect,
-              const std::vector<std::string>& arguments, Whose whose) {
+GdbEnd serve_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::string& connect,
+                 const std::vector<std::string>& arguments, Whose whose) {
   check_names(target);
   TemporaryFolder directory("rdb-gdb");
   std::string tree = directory.path() + "/root";
@@ -192,17 +178,18 @@ int serve_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::stri
   follow_signals(child, whose);
   auto ended = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   std::optional<ReaderWatch> watch;
-  if (whose == Whose::ours) watch.emplace();
+  if (whose == Whose::ours) watch.emplace(child);
   std::function<void()> on_move;
   if (whose == Whose::ours) on_move = [&] { time.begin_again(child); };
-  bool connected = gdb::serve(listener, target, gdb::Serve::until_stopped, say, ended, on_move);
+  bool connected = gdb::serve(listener, target, say, ended, on_move);
   close(ended);
-  watch.reset(); // before the number of gdb's process may become another's
+  if (watch) watch->stop();
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (ended_by) return 128 + ended_by;
-  return end_of_gdb(gdb, status, connected, whose, time);
+  if (watch && watch->has_ended_gdb()) return {128 + SIGPIPE, true};
+  if (int number = signal_that_ended_gdb(); number != 0) return {128 + number, true};
+  return {end_of_gdb(gdb, status, connected, whose, time)};
 }
 
 // As gdb takes a word of a command line apart: a backslash counts even between quotes.
@@ -222,7 +209,7 @@ void say(const std::string& line) {
 }
 
 int run_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::vector<std::string>& arguments) {
-  int status = serve_gdb(target, gdb, "target remote", arguments, Whose::users);
+  int status = serve_gdb(target, gdb, "target remote", arguments, Whose::users).status;
   // The user has read in gdb what went wrong.
   return status < 128 && target.failure() ? target.failure()->exit_status() : status;
 }
@@ -235,12 +222,12 @@ int query_gdb(const std::string& trace, const std::string& process, const std::s
   std::string command = "rdb-" + name;
   for (const std::string& word : words)
     command += " " + quoted(word);
-  int status = serve_gdb(target, "gdb", "rdb-connect", {"-batch", "-ex", command}, Whose::ours);
-  if (ended_by) return status;
+  GdbEnd end = serve_gdb(target, "gdb", "rdb-connect", {"-batch", "-ex", command}, Whose::ours);
+  if (end.given_up) return end.status;
   std::fflush(stdout);
   if (target.failure()) target.failure()->raise();
   std::string damage = trace::find_damage(reader, program);
-  if (damage.empty()) return status;
+  if (damage.empty()) return end.status;
   print_error("rdb: {}\n", damage);
   return kExitUsage;
 }

@@ -10,8 +10,8 @@
 namespace rdb::engine {
 namespace {
 
-constexpr size_t kFirstChunk = 256 << 10; // many programs need no more
-constexpr size_t kChunk = 2 << 20;        // a huge page
+constexpr size_t kFirstSlab = 256 << 10; // many programs need no more
+constexpr size_t kSlab = 2 << 20;        // a huge page
 
 } // namespace
 
@@ -20,26 +20,26 @@ void no_memory_for_code() {
 }
 
 Arena::~Arena() {
-  for (const Chunk& chunk : chunks_)
-    munmap(chunk.mapping, chunk.mapped);
+  for (const Slab& slab : slabs_)
+    munmap(slab.mapping, slab.mapped);
 }
 
-void Arena::next_chunk(size_t wanted) {
-  if (current_ < chunks_.size()) ++current_;
+void Arena::next_slab(size_t wanted) {
+  if (current_ < slabs_.size()) ++current_;
   used_ = 0;
-  if (current_ == chunks_.size()) {
-    const bool huge = !chunks_.empty();
-    Chunk chunk{nullptr, huge ? 2 * kChunk : kFirstChunk, nullptr, huge ? kChunk : kFirstChunk};
-    chunk.mapping = mmap(nullptr, chunk.mapped, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (chunk.mapping == MAP_FAILED) no_memory_for_code();
-    auto begin = reinterpret_cast<uint64_t>(chunk.mapping);
-    if (huge) begin = (begin + kChunk - 1) & ~(kChunk - 1);
-    chunk.begin = reinterpret_cast<std::byte*>(begin);
-    if (huge) madvise(chunk.begin, chunk.size, MADV_HUGEPAGE); // where there are none, it is only slower
-    chunks_.push_back(chunk);
+  if (current_ == slabs_.size()) {
+    const bool huge = !slabs_.empty();
+    Slab slab{nullptr, huge ? 2 * kSlab : kFirstSlab, nullptr, huge ? kSlab : kFirstSlab};
+    slab.mapping = mmap(nullptr, slab.mapped, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (slab.mapping == MAP_FAILED) no_memory_for_code();
+    auto begin = reinterpret_cast<uint64_t>(slab.mapping);
+    if (huge) begin = (begin + kSlab - 1) & ~(kSlab - 1);
+    slab.begin = reinterpret_cast<std::byte*>(begin);
+    if (huge) madvise(slab.begin, slab.size, MADV_HUGEPAGE); // where there are none, it is only slower
+    slabs_.push_back(slab);
   }
-  RDB_CHECK(wanted <= chunks_[current_].size);
+  RDB_CHECK(wanted <= slabs_[current_].size);
 }
 
 } // namespace rdb::engine

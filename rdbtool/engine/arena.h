@@ -23,11 +23,11 @@ public:
   Arena& operator=(const Arena&) = delete;
   ~Arena();
 
-  // Lives until clear(). At most as large as a chunk.
+  // Lives until clear(). At most as large as a slab.
   void* allocate(size_t size) {
     size = (size + kAlignment - 1) & ~(kAlignment - 1);
-    if (current_ == chunks_.size() || used_ + size > chunks_[current_].size) next_chunk(size);
-    std::byte* place = chunks_[current_].begin + used_;
+    if (current_ == slabs_.size() || used_ + size > slabs_[current_].size) next_slab(size);
+    std::byte* place = slabs_[current_].begin + used_;
     used_ += size;
     return place;
   }
@@ -52,17 +52,17 @@ public:
 private:
   static constexpr size_t kAlignment = 8;
 
-  struct Chunk {
+  struct Slab {
     void* mapping;
     size_t mapped;
     std::byte* begin;
     size_t size;
   };
 
-  // Goes on in a chunk that has room for so much.
-  void next_chunk(size_t wanted);
+  // Goes on in a slab that has room for so much.
+  void next_slab(size_t wanted);
 
-  std::vector<Chunk> chunks_;
+  std::vector<Slab> slabs_;
   size_t current_ = 0;
   size_t used_ = 0;
 };

@@ -13,7 +13,7 @@
 namespace rdb::engine {
 namespace {
 
-// The indirect table, and those of the watches behind it.
+// The indirect table, and those of the watches after it.
 constexpr size_t kTablesSize = kIndirectSlots * sizeof(uint8_t*) + WatchFilter::kTables * WatchFilter::kTable;
 constexpr size_t kRoom = 256 * 1024;
 constexpr size_t kExecutableStep = 2 << 20; // a huge page
@@ -42,7 +42,7 @@ CodeCache::CodeCache(uint64_t place, size_t size, uint64_t table_place) : size_(
   // Code in huge pages needs fewer entries of the CPU's translation buffers. Where there are none: as well.
   madvise(memory_, size, MADV_HUGEPAGE);
   madvise(table_, kIndirectSlots * sizeof(uint8_t*), MADV_POPULATE_WRITE);
-  watches_.set_place(reinterpret_cast<uint8_t*>(table_ + kIndirectSlots));
+  watches_.set_tables(reinterpret_cast<uint8_t*>(table_ + kIndirectSlots));
   state_ = new (memory_) State;
   Emitter emit(memory_ + ((sizeof(State) + 4095) & ~size_t{4095}), memory_ + size);
   glue_ = emit_glue(emit, *state_, cpu(), kExitIndirectMiss);
@@ -90,7 +90,7 @@ void CodeCache::reset() {
 Block* CodeCache::block_at(uint64_t address) {
   auto* place = reinterpret_cast<uint8_t*>(address);
   size_t begin = 0;
-  size_t end = blocks_.size(); // the first that begins behind the place is in [begin, end]
+  size_t end = blocks_.size(); // the first that begins after the place is in [begin, end]
   while (begin != end) {
     size_t middle = begin + (end - begin) / 2;
     if (place < blocks_[middle].begin)

@@ -9,7 +9,12 @@ namespace rdb::engine {
 
 // XSAVE's components of vector registers. The first has a fixed place, the others are where the CPU says.
 enum Component : uint8_t { kXmm = 1, kYmmUpper = 2, kMasks = 5, kZmmUpper = 6, kZmmHigh = 7 };
+// Offsets and sizes in XSAVE's layout that are the same on every CPU.
+constexpr size_t kMxcsrOffset = 24;
+constexpr size_t kX87RegistersOffset = 32;
 constexpr size_t kXmmOffset = 160;
+constexpr size_t kLegacySize = 512;
+constexpr size_t kHeaderSize = 64;
 
 struct Cpu {
   bool avx = false;

@@ -19,12 +19,14 @@ uint64_t Translator::fast_hook_entry(void* self) {
   const Exit& exit = translator.cache_.exit(translator.state_.exit_number);
   translator.count_to_hook(exit);
   // The code was left and is back at an instruction whose hook was called.
-  if (translator.hooked_at_ == translator.executed_ && translator.hooked_pc_ == exit.target) return 0;
+  if (translator.hook_calls_.last_time == translator.executed_ &&
+      translator.hook_calls_.last_pc == exit.target)
+    return 0;
   const DirectHook& hook = exit.hook->direct;
   uint64_t generation = translator.cache_.generation();
   if (!hook.fast(translator.hook_context_, hook.argument, exit.target)) return 0;
-  translator.hooked_at_ = translator.executed_;
-  translator.hooked_pc_ = exit.target;
+  translator.hook_calls_.last_time = translator.executed_;
+  translator.hook_calls_.last_pc = exit.target;
   if (!translator.in_fast_hook()) return translator.after_hook(exit, generation);
   return reinterpret_cast<uint64_t>(translator.cache_.at(exit.resume));
 }

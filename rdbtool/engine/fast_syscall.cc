@@ -25,7 +25,7 @@ uint64_t Translator::run_fast_syscall(const Exit& exit) {
   ++statistics_.fast_syscalls;
   Block* block = cache_.find(exit.target);
   if (block == nullptr) {
-    fast_done_ = true;
+    fast_syscall_done_ = true;
     return 0;
   }
   // One instruction: a signal handler may change the budget at any time.

@@ -41,19 +41,21 @@ bool Translator::handle_signal(int signal, siginfo_t* info, void* ucontext) {
   if (found == nullptr) return false;
   const MapEntry& entry = *found;
   restore_spilled(entry, gregs);
-  fault_pc_ = entry.pc();
-  fault_owed_ = entry.owed();
-  pending_fault_.signal = signal;
-  pending_fault_.info = *info;
-  pending_fault_.trap_number = static_cast<uint64_t>(gregs[REG_TRAPNO]);
-  pending_fault_.error_code = static_cast<uint64_t>(gregs[REG_ERR]);
+  interrupted_code_.pc = entry.pc();
+  interrupted_code_.owed = entry.owed();
+  interrupted_code_.fault.signal = signal;
+  interrupted_code_.fault.info = *info;
+  interrupted_code_.fault.trap_number = static_cast<uint64_t>(gregs[REG_TRAPNO]);
+  interrupted_code_.fault.error_code = static_cast<uint64_t>(gregs[REG_ERR]);
   constexpr uint64_t kFetch = 0x10;
-  if (entry.spill() & kFetches) pending_fault_.error_code |= kFetch;
+  if (entry.spill() & kFetches) interrupted_code_.fault.error_code |= kFetch;
   // The file that the code is in has become shorter, and the block may begin before its end.
-  unfetched_ = entry.spill() & kFetches && signal == SIGBUS ? cache_.block_at(pc) : nullptr;
+  bool unfetched = entry.spill() & kFetches && signal == SIGBUS;
+  interrupted_code_.what = unfetched ? InterruptedCode::What::unfetched : InterruptedCode::What::fault;
+  interrupted_code_.block = cache_.block_at(pc);
   // An instruction's own address in siginfo is the guest's, too.
   if (reinterpret_cast<uint64_t>(info->si_addr) == pc)
-    pending_fault_.info.si_addr = reinterpret_cast<void*>(entry.pc());
+    interrupted_code_.fault.info.si_addr = reinterpret_cast<void*>(entry.pc());
   leave_for_fault(gregs);
   return true;
 }

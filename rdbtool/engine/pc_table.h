@@ -51,12 +51,12 @@ public:
 private:
   static constexpr size_t kSmallest = 1024;
 
-  struct Entry {
+  struct Slot {
     uint64_t key; // the address + 1; 0: free
     T* value;     // null: erased
   };
   struct Free {
-    void operator()(Entry* entries) const { std::free(entries); }
+    void operator()(Slot* entries) const { std::free(entries); }
   };
 
   size_t size() const { return mask_ + 1; }
@@ -68,7 +68,7 @@ private:
 
   void allocate(size_t size) {
     // Large ones come from the kernel, which clears them where they are used.
-    entries_.reset(static_cast<Entry*>(std::calloc(size, sizeof(Entry))));
+    entries_.reset(static_cast<Slot*>(std::calloc(size, sizeof(Slot))));
     if (!entries_) no_memory_for_code();
     mask_ = size - 1;
     used_ = 0;
@@ -80,14 +80,14 @@ private:
     size_t wanted = kSmallest;
     while (wanted < (live + 1) * 4)
       wanted *= 2;
-    std::unique_ptr<Entry[], Free> old = std::move(entries_);
+    std::unique_ptr<Slot[], Free> old = std::move(entries_);
     const size_t old_size = size();
     allocate(wanted);
     for (size_t i = 0; i < old_size; ++i)
       if (old[i].value) set(old[i].key - 1, old[i].value);
   }
 
-  std::unique_ptr<Entry[], Free> entries_;
+  std::unique_ptr<Slot[], Free> entries_;
   size_t mask_ = 0;
   size_t used_ = 0;
 };

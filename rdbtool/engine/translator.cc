@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cpuid.h>
 #include <cstring>
 #include <utility>
 
@@ -20,21 +19,11 @@ namespace {
 
 constexpr size_t kLongestBasic = 48;
 
-// Full-speed code may run past its budget by at most a trace; the rest of a limit is stepped.
-constexpr uint64_t kSlack = 2 * kLongestTrace;
 // Below 2^32, so that a budget that is not negative has an upper half of zero.
 constexpr int64_t kLargestBudget = 1ll << 31;
 
 uint64_t nanoseconds() {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-}
-
-// Those that xgetbv can read; the second came later.
-bool has_control_register(uint64_t number) {
-  constexpr uint32_t kSecond = 4;
-  uint32_t a = 0, b, c, d;
-  if (static_cast<uint32_t>(number) != 1) return static_cast<uint32_t>(number) == 0;
-  return __get_cpuid_count(13, 1, &a, &b, &c, &d) && a & kSecond;
 }
 
 // The state that programs begin with.
@@ -65,10 +54,10 @@ Stop Translator::run(uint64_t limit, FirstStop first) {
   Stop stop;
   run_target_ = limit > UINT64_MAX - executed_ ? UINT64_MAX : executed_ + limit;
   run_shortened_ = false;
-  first_ = first == FirstStop::passed;
-  pending_link_ = 0;
+  passes_stop_ = first == FirstStop::passed;
+  next_entry_.link = 0;
   for (;;) {
-    if (!must_step_) {
+    if (!next_entry_.must_step) {
       if (interrupted_) {
         interrupted_ = false;
         stop.reason = StopReason::interrupted;
@@ -86,34 +75,34 @@ Stop Translator::run(uint64_t limit, FirstStop first) {
 Translator::Next Translator::advance(Stop& stop) {
   uint64_t pc = state_.registers.rip;
   bool at_stop = !stops_.empty() && stops_.count(pc);
-  if (at_stop && !first_) {
+  if (at_stop && !passes_stop_) {
     stop.reason = StopReason::address;
     return Next::stop;
   }
   uint64_t remaining = run_target_ - executed_;
-  bool steps_for_watches = must_check_ || (!watches_.empty() && !cpu().bmi2);
-  if (must_step_ || at_stop || options_.step_only || steps_for_watches || remaining <= kSlack) {
-    pending_link_ = 0;
+  bool steps_for_watches = next_entry_.must_check || (!watches_.empty() && !cpu().bmi2);
+  if (next_entry_.must_step || at_stop || options_.step_only || steps_for_watches || remaining <= kSlack) {
+    next_entry_.link = 0;
     bool single = options_.step_only || options_.log_stores || !watches_.empty();
     return step(stop, single ? 1 : std::max<uint64_t>(remaining, 1));
   }
-  first_ = false;
-  if (cache_.make_room()) pending_link_ = 0;
+  passes_stop_ = false;
+  if (cache_.make_room()) next_entry_.link = 0;
   Block* block = block_for(pc, remaining);
   if (block == nullptr) {
-    pending_link_ = 0;
+    next_entry_.link = 0;
     if (hot_.find(pc) != nullptr) return record_trace(stop);
     return no_code(stop);
   }
-  if (pending_link_ != 0) {
-    cache_.link(pending_link_, *block);
-    pending_link_ = 0;
-  } else if (pending_indirect_) {
+  if (next_entry_.link != 0) {
+    cache_.link(next_entry_.link, *block);
+    next_entry_.link = 0;
+  } else if (next_entry_.publish_indirect) {
     cache_.publish_indirect(*block);
   }
-  pending_indirect_ = false;
+  next_entry_.publish_indirect = false;
   enter(block->begin, budget_for(remaining), 0);
-  return take_exit(stop, state_.exit_number);
+  return take_exit(stop);
 }
 
 int64_t Translator::budget_for(uint64_t remaining) const {
@@ -139,123 +128,6 @@ void Translator::enter(uint8_t* place, int64_t budget, int64_t already_charged) 
   regs.gs_base = loaded_gs_;
 }
 
-Translator::Next Translator::take_exit(Stop& stop, uint32_t number) {
-  Registers& regs = state_.registers;
-  for (;;) {
-    if (number == kExitHooked) {
-      if (hook_failure_) std::rethrow_exception(std::exchange(hook_failure_, nullptr));
-      return Next::go_on;
-    }
-    const Exit& exit = cache_.exit(number);
-    int owed = number == kExitFault ? fault_owed_ : exit.owed;
-    executed_ += static_cast<uint64_t>(budget_set_ - without_bias(state_.budget) + owed);
-    if (number == kExitFault) {
-      regs.rip = fault_pc_;
-      if (unfetched_ != nullptr) {
-        cache_.kill(*std::exchange(unfetched_, nullptr));
-        return Next::go_on;
-      }
-      if (written_) {
-        written_ = false;
-        find_basic(memory_, stops_, fault_pc_, 1, path_);
-        RDB_CHECK(!path_.steps.empty());
-        regs.rip = path_.steps[0].next;
-        stop.reason = StopReason::written;
-        stop.access = {GuestAddr(fault_pc_), 0, true};
-        return Next::stop;
-      }
-      stop.reason = StopReason::fault;
-      stop.fault = pending_fault_;
-      return Next::stop;
-    }
-    switch (exit.kind) {
-    case ExitKind::direct:
-      regs.rip = exit.target;
-      pending_link_ = exit.branch != 0 ? number : 0;
-      return Next::go_on;
-    case ExitKind::stop:
-      regs.rip = exit.target;
-      return Next::go_on;
-    case ExitKind::watch:
-      regs.rip = exit.target;
-      if (exit.access_size != 0 &&
-          !watches_.wants(state_.watched_address, exit.access_size, exit.reads, exit.writes)) {
-        enter(cache_.at(exit.resume), without_bias(state_.budget) - exit.owed, -exit.owed);
-        number = state_.exit_number;
-        continue;
-      }
-      must_check_ = true;
-      return Next::go_on;
-    case ExitKind::indirect:
-      if (!is_canonical(state_.indirect_target)) return bad_target(stop);
-      regs.rip = state_.indirect_target;
-      pending_indirect_ = number == kExitIndirectMiss;
-      ++statistics_.indirect_misses;
-      return Next::go_on;
-    case ExitKind::hot:
-    case ExitKind::limit:
-    case ExitKind::limit_or_hot: {
-      regs.rip = exit.target;
-      bool hot = exit.kind == ExitKind::hot ||
-                 (exit.kind == ExitKind::limit_or_hot && !interrupted_ && without_bias(state_.budget) >= 0);
-      if (hot && options_.traces) {
-        hot_.set(exit.block->pc, this);
-        cache_.unlink(*exit.block);
-      }
-      uint64_t remaining = run_target_ - executed_;
-      if (interrupted_ || remaining <= 2 * kSlack) {
-        // Also where the flags are good: a budget smaller than the block would bring it back here for ever.
-        must_step_ = true;
-        return Next::go_on;
-      }
-      enter(cache_.at(exit.resume), budget_for(remaining), -exit.owed);
-      number = state_.exit_number;
-      continue;
-    }
-    case ExitKind::hook:
-      bug("a hook was left for the host");
-    case ExitKind::step:
-      regs.rip = exit.target;
-      must_step_ = true;
-      return Next::go_on;
-    case ExitKind::changed:
-      regs.rip = exit.target;
-      cache_.kill(*exit.block);
-      return Next::go_on;
-    case ExitKind::system_call:
-      regs.rip = exit.target;
-      if (fast_done_) {
-        fast_done_ = false;
-        return Next::go_on;
-      }
-      note_call(regs);
-      stop.reason = StopReason::system_call;
-      return Next::stop;
-    case ExitKind::input:
-      regs.rip = exit.target;
-      if (exit.instruction->input == InputInstruction::xgetbv && !has_control_register(regs.gpr[RCX]))
-        return raise(stop, SIGSEGV, SI_KERNEL, 0, kProtectionFault, 0);
-      current_input_ = *exit.instruction;
-      stop.reason = StopReason::input;
-      stop.input = exit.instruction->input;
-      return Next::stop;
-    case ExitKind::emulated:
-      regs.rip = exit.target;
-      if (options_.log_stores) log_stores_of(*exit.instruction);
-      return emulate(stop, *exit.instruction);
-    case ExitKind::invalid:
-      regs.rip = exit.target;
-      if (exit.instruction->opcode == kProtectionFault)
-        return raise(stop, SIGSEGV, SI_KERNEL, 0, kProtectionFault, 0);
-      return raise(stop, SIGILL, ILL_ILLOPN, exit.target, 6, 0);
-    case ExitKind::refused:
-      regs.rip = exit.target;
-      limit("instruction {} at {:#x} ({})", exit.instruction->refusal, exit.target,
-            disassemble(*exit.instruction));
-    }
-  }
-}
-
 uint64_t Translator::hook_entry(void* self) {
   return static_cast<Translator*>(self)->call_hook();
 }
@@ -271,9 +143,9 @@ void Translator::call_hook_of(const DirectHook& direct, uint64_t pc) {
 uint64_t Translator::call_hook() {
   const Exit& exit = cache_.exit(state_.exit_number);
   count_to_hook(exit);
-  if (hooked_at_ != executed_ || hooked_pc_ != exit.target) {
-    hooked_at_ = executed_;
-    hooked_pc_ = exit.target;
+  if (hook_calls_.last_time != executed_ || hook_calls_.last_pc != exit.target) {
+    hook_calls_.last_time = executed_;
+    hook_calls_.last_pc = exit.target;
     asm volatile("rdgsbase %0" : "=r"(state_.registers.gs_base));
     ++statistics_.host_entries;
     uint64_t generation = cache_.generation();
@@ -281,19 +153,19 @@ uint64_t Translator::call_hook() {
       call_hook_of(exit.hook != nullptr ? exit.hook->direct : DirectHook{}, exit.target);
     } catch (...) {
       // It cannot pass translated code: the host goes on with it.
-      hook_failure_ = std::current_exception();
+      hook_calls_.failure = std::current_exception();
     }
     return after_hook(exit, generation);
   }
   return reinterpret_cast<uint64_t>(cache_.at(exit.resume));
 }
 
-// The code behind the hook may be another now: flushed with its exits, or dead.
+// The code after the hook may have changed meanwhile: flushed with its exits, or dead.
 uint64_t Translator::after_hook(const Exit& exit, uint64_t generation) {
-  if (!hook_failure_ && cache_.generation() == generation && !exit.block->dead && !run_shortened_)
+  if (!hook_calls_.failure && cache_.generation() == generation && !exit.block->dead && !run_shortened_)
     return reinterpret_cast<uint64_t>(cache_.at(exit.resume));
   run_shortened_ = false;
-  left_at_hook_ = true;
+  hook_calls_.code_left = true;
   state_.exit_number = kExitHooked;
   return 0;
 }
@@ -302,14 +174,14 @@ uint64_t Translator::after_hook(const Exit& exit, uint64_t generation) {
 // has changed the code, the run or what is watched.
 bool Translator::hook_step(uint64_t pc) {
   auto found = hooks_.find(pc);
-  if (found == hooks_.end() || (hooked_at_ == executed_ && hooked_pc_ == pc)) return true;
-  hooked_at_ = executed_;
-  hooked_pc_ = pc;
+  if (found == hooks_.end() || (hook_calls_.last_time == executed_ && hook_calls_.last_pc == pc)) return true;
+  hook_calls_.last_time = executed_;
+  hook_calls_.last_pc = pc;
   uint64_t generation = cache_.generation();
   call_hook_of(found->second.direct, pc);
   if (cache_.generation() == generation && !run_shortened_) return true;
   run_shortened_ = false;
-  left_at_hook_ = true;
+  hook_calls_.code_left = true;
   return false;
 }
 
@@ -369,14 +241,14 @@ Translator::Next Translator::step(Stop& stop, uint64_t most) {
   cache_.make_room();
   Block* block = private_block(pc, most);
   if (block == nullptr) return no_code(stop);
-  must_check_ = false;
+  next_entry_.must_check = false;
   if (!watches_.empty() && executed_ != reported_access_) {
     find_basic(memory_, stops_, pc, 1, path_);
     bool told = watches_.trapped() && !path_.steps.empty() && write_can_trap(path_.steps[0].instruction);
     if (!told && !path_.steps.empty() && watched(path_.steps[0].instruction, stop.access)) {
       stop.reason = StopReason::access;
       reported_access_ = executed_;
-      must_check_ = true; // also where nothing is to be said next time: the code would leave again
+      next_entry_.must_check = true; // also where nothing is to be said next time: the code would leave again
       return Next::stop;
     }
   }
@@ -384,13 +256,13 @@ Translator::Next Translator::step(Stop& stop, uint64_t most) {
     find_basic(memory_, stops_, pc, 1, path_);
     log_stores_of(path_.steps[0].instruction);
   }
-  first_ = false;
-  must_step_ = false;
+  passes_stop_ = false;
+  next_entry_.must_step = false;
   // No charge stands in such a block: an interrupt is noticed when it comes back.
   enter(block->begin, 0, 0);
-  Next next = take_exit(stop, state_.exit_number);
-  pending_link_ = 0;
-  pending_indirect_ = false;
+  Next next = take_exit(stop);
+  next_entry_.link = 0;
+  next_entry_.publish_indirect = false;
   return next;
 }
 

@@ -2,6 +2,22 @@
 // The engine that rdb comes with: a copying translator. Guest code is never executed in place, only copies of
 // it in the code cache, with an exact count of guest instructions kept inline. Basic blocks first; those that
 // are used often become heads of traces, recorded by stepping along the path the guest really takes.
+//
+// run() is a loop of three steps. advance() looks at the guest's rip and chooses the code to go on with: a
+// block at full speed if there is room in the budget, a single step if an exact stop, a watched access or a
+// hook is near. enter() runs it until it comes back. take_exit() (take_exit.cc) asks why it has come back, by
+// a number that the code has stored, and either says where the guest goes on or fills in the Stop that run()
+// returns.
+//
+// What one turn of this loop has to tell the next stands in three structs, each written by one side and read
+// by the other:
+//   NextEntry        an exit, for the entry that follows: link it, check an access, or do one single step;
+//   InterruptedCode  a signal handler, for take_signal(): what it has interrupted, and what that means;
+//   HookCalls        a hook, for the code that has called it: not to call it twice, or not to go on.
+// Besides these, a turn may leave that the run ends earlier than it was to (run_target_, run_shortened_), that
+// a stop at the first instruction is not passed any more (passes_stop_), that a system call is done already
+// (fast_syscall_done_), which instruction waits for finish_input() (current_input_), and which access was
+// reported and is not to be reported again (reported_access_). interrupted_ may become true at any time.
 #pragma once
 
 #include "rdbtool/engine/code_cache.h"
@@ -68,8 +84,8 @@ public:
   void call_hook_of_fault() { hook_step(state_.registers.rip); }
   // The next instruction was begun before, and its hook called; it is not called again.
   void pass_hook() {
-    hooked_at_ = executed_;
-    hooked_pc_ = state_.registers.rip;
+    hook_calls_.last_time = executed_;
+    hook_calls_.last_pc = state_.registers.rip;
   }
   // DirectHook::fast runs, and has not left the guest's FS base and vector registers.
   bool in_fast_hook() const { return state_.in_fast_call == kInFastHook; }
@@ -78,7 +94,7 @@ public:
   // The same from a handler, which has the host's FS base already, and whose context has the vectors.
   void leave_fast_hook(void* ucontext);
   // What it calls then must not throw, but may say so.
-  void fail_hook(std::exception_ptr failure) { hook_failure_ = std::move(failure); }
+  void fail_hook(std::exception_ptr failure) { hook_calls_.failure = std::move(failure); }
 
   // From a hook: run() stops as if it had been given the limit that ends at this count, at the latest.
   void end_run_at(uint64_t executed) {
@@ -89,7 +105,7 @@ public:
 
   // Watches these ranges and no others. Cheaper than clear_watches() and add_watch() if most stay.
   // `trapped`: the CPU's breakpoints are set on them all, and nothing but writes is to be told; where the CPU
-  // tells of a write, run() stops behind it.
+  // tells of a write, run() stops after it.
   void set_watches(std::span<const WatchFilter::Watch> watches, bool trapped = false);
   // To be called by the owner's handler of the signal that such a breakpoint raises. False: the write was the
   // host's, or one that run() has stopped before.
@@ -98,7 +114,7 @@ public:
   // With log_stores: where entries go from now on. It must have room for 8 entries per instruction that run()
   // is allowed.
   void set_store_log(std::span<StoreLogEntry> log);
-  StoreLogEntry* store_log_end() const; // behind the last entry
+  StoreLogEntry* store_log_end() const; // after the last entry
 
   // A vector register whole: 32 bytes, of which those that the CPU does not have are zero.
   void read_vector(size_t index, std::byte* to) const;
@@ -117,16 +133,74 @@ public:
   bool owns(uint64_t address) const { return cache_.contains(address); }
 
 private:
-  // What to do after an event: go on, or return to the caller of run().
-  enum class Next : uint8_t { go_on, stop };
+  // Full-speed code may run past its budget by at most a trace; the rest of a limit is stepped.
+  static constexpr uint64_t kSlack = 2 * kLongestTrace;
+
+  // What to do after an event: go on, or return to the caller of run(). Only for take_exit(): translated code
+  // was entered again, and has come back.
+  enum class Next : uint8_t { go_on, stop, entered };
+
+  struct NextEntry {
+    bool must_step = false;        // the flags are stale until one more instruction is done
+    bool must_check = false;       // the next instruction may touch a watched range
+    bool publish_indirect = false; // an indirect branch has missed: its target goes to the table
+    uint32_t link = 0;             // a direct exit to be linked to whatever is entered next; 0 if none
+  };
+
+  struct InterruptedCode {
+    enum class What : uint8_t {
+      fault,     // the guest's instruction has faulted
+      unfetched, // it has not: the code of `block` cannot all be fetched any more
+      written,   // it has not: it has written to a watched range
+    } what = What::fault;
+    uint64_t pc = 0; // the guest's
+    int owed = 0;    // instructions executed and not charged, as Exit::owed
+    Fault fault;
+    Block* block = nullptr;
+  };
+
+  struct HookCalls {
+    uint64_t last_time = UINT64_MAX; // the count and the address at which a hook was called last
+    uint64_t last_pc = 0;
+    std::exception_ptr failure; // what it has thrown
+    bool code_left = false;     // the code was not finished: a hook has changed it, or the limit
+  };
 
   Next advance(Stop& stop);
-  Next take_exit(Stop& stop, uint32_t number);
+
+  // Why translated code has come back: see take_exit.cc.
+  using TakeExit = Next (Translator::*)(Stop& stop, const Exit& exit);
+  static const TakeExit kTakeExit[];
+  Next take_exit(Stop& stop);
+  Next take_left_hook();
+  Next take_signal(Stop& stop);
+  Next take_direct(Stop& stop, const Exit& exit);
+  Next take_indirect(Stop& stop, const Exit& exit);
+  Next take_limit(Stop& stop, const Exit& exit);
+  Next take_system_call(Stop& stop, const Exit& exit);
+  Next take_input(Stop& stop, const Exit& exit);
+  Next take_emulated(Stop& stop, const Exit& exit);
+  Next take_invalid(Stop& stop, const Exit& exit);
+  Next take_refused(Stop& stop, const Exit& exit);
+  Next take_watch(Stop& stop, const Exit& exit);
+  Next take_stop(Stop& stop, const Exit& exit);
+  Next take_hook(Stop& stop, const Exit& exit);
+  Next take_step(Stop& stop, const Exit& exit);
+  Next take_changed(Stop& stop, const Exit& exit);
+  void count_to_exit(int owed);
+
   Next step(Stop& stop, uint64_t most);
   Next no_code(Stop& stop);
   Next bad_target(Stop& stop);
   Next emulate(Stop& stop, const Instruction& instruction);
+  Next emulate_popf(Stop& stop, const Instruction& instruction);
+  Next emulate_pushf(Stop& stop, const Instruction& instruction);
   Next emulate_xsave(Stop& stop, const Instruction& instruction);
+  Next emulate_fxsave(Stop& stop, const Instruction& instruction);
+  Next emulate_x87_store(Stop& stop, const Instruction& instruction);
+  Next emulate_interrupt(Stop& stop, const Instruction& instruction);
+  Next trap_after(Stop& stop, const Instruction& instruction, uint8_t vector);
+  void pass_emulated(uint64_t next_pc);
   Next raise(Stop& stop, int signal, int code, uint64_t address, uint64_t trap, uint64_t error);
   bool can_store(uint64_t address, size_t size);
   Next execute_itself(Stop& stop, const Instruction& instruction);
@@ -177,34 +251,24 @@ private:
   int64_t budget_set_ = 0;
   volatile bool interrupted_ = false;
   bool uses_x87_ = false;
-  bool must_step_ = false; // the flags are stale until one more instruction is done
-  bool first_ = false;     // nothing was executed since run() began: a stop here is passed
-  bool pending_indirect_ = false;
-  bool fast_done_ = false; // the system call that guest code was left at is done
+  bool passes_stop_ = false;       // nothing was executed since run() began, and a stop here is passed
+  bool run_shortened_ = false;     // by a hook
+  bool fast_syscall_done_ = false; // the system call that guest code was left at is done
+  NextEntry next_entry_;
+  InterruptedCode interrupted_code_;
+  HookCalls hook_calls_;
   FastSyscall fast_;
-  uint32_t pending_link_ = 0; // a direct exit to be linked to whatever is entered next
   uint64_t run_target_ = 0;
-  bool run_shortened_ = false; // by a hook
-  bool left_at_hook_ = false;  // translated code was not finished: a hook has changed it, or the limit
   uint64_t loaded_gs_ = 0;
   Instruction current_input_; // the instruction that run() stopped before
-  Fault pending_fault_;
-  uint64_t fault_pc_ = 0;
-  Block* unfetched_ = nullptr; // it is no fault: the code of this block cannot all be fetched any more
-  bool written_ = false;       // it is no fault but a write that was watched
-  int fault_owed_ = 0;
   StopSet stops_;
   HookSet hooks_;
   Hook hook_ = nullptr;
   void* hook_context_ = nullptr;
-  uint64_t hooked_at_ = UINT64_MAX; // the count at which it was last called
-  uint64_t hooked_pc_ = 0;
-  std::exception_ptr hook_failure_; // what it has thrown
   StoreLogEntry* log_end_ = nullptr;
   PcTable<void> hot_;                           // heads of traces that are to be recorded
   std::unordered_set<uint64_t> changing_pages_; // whose code is compared before it is used
   WatchFilter& watches_;
-  bool must_check_ = false;               // the next instruction may touch a watched range
   uint64_t reported_access_ = UINT64_MAX; // the time at which run() stopped before an access: not again
   Path path_;
   std::vector<PathStep> trace_; // being recorded

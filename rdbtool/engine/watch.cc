@@ -23,7 +23,7 @@ void Translator::forget_unwatched_code() {
   watches_.forget_answers();
 }
 
-// A hook from which this is done is left as if it had shortened the run: the instruction behind it, and those
+// A hook from which this is done is left as if it had shortened the run: the instruction after it, and those
 // about which the code has asked already, are looked at anew.
 void Translator::add_watch(GuestAddr address, uint64_t size, bool reads, bool writes) {
   if (size == 0) return;
@@ -52,7 +52,7 @@ void Translator::set_watches(std::span<const WatchFilter::Watch> watches, bool t
   run_shortened_ = true;
 }
 
-// The trap comes behind the write, in the middle of whatever follows it in the cache. All that may follow
+// The trap comes after the write, in the middle of whatever follows it in the cache. All that may follow
 // before the next guest instruction is a register that gets its value back.
 bool Translator::handle_write_trap(void* ucontext) {
   greg_t* gregs = static_cast<ucontext_t*>(ucontext)->uc_mcontext.gregs;
@@ -62,9 +62,9 @@ bool Translator::handle_write_trap(void* ucontext) {
   const MapEntry* here = map_entry(pc);
   if (writer == nullptr || here == nullptr || !(writer->spill() & kTraps)) return false;
   restore_spilled(*here, gregs);
-  fault_pc_ = writer->pc();
-  fault_owed_ = writer->owed() + 1;
-  written_ = true;
+  interrupted_code_.pc = writer->pc();
+  interrupted_code_.owed = writer->owed() + 1;
+  interrupted_code_.what = InterruptedCode::What::written;
   leave_for_fault(gregs);
   return true;
 }

@@ -76,12 +76,12 @@ private:
   trace::OutputStream stream_of(int fd, const struct stat& info) const;
   void forget();
 
-  struct Identity {
+  struct FileIdentity {
     uint64_t device = 0;
     uint64_t inode = 0; // 0: not there, or not worth showing
-    bool operator==(const Identity&) const = default;
+    bool operator==(const FileIdentity&) const = default;
   };
-  Identity standard_[3];
+  FileIdentity standard_[3];
   std::array<Facts, kRemembered> remembered_ = {};
   static constexpr size_t kMostCopies = 8;
   std::map<int, std::shared_ptr<const OwnCopy>> copies_;

@@ -14,20 +14,21 @@ namespace rdb::record {
 namespace {
 
 // How a call names the file that it changes.
-enum class Names : uint8_t { nothing, descriptor, path };
+enum class NamedBy : uint8_t { nothing, descriptor, path };
 
-struct Target {
-  Names names = Names::nothing;
+struct ChangedFile {
+  NamedBy names = NamedBy::nothing;
   uint8_t argument = 0;
   int16_t directory = kNoArgument; // argument that holds the descriptor of the path's directory
 };
 
-Target target_of(const guest::SystemCall& call, guest::AddressSpace& space) {
+ChangedFile target_of(const guest::SystemCall& call, guest::AddressSpace& space) {
   const CallFacts& facts = facts_of(call.number);
   if (facts.changed_fd_arg != kNoArgument)
-    return {Names::descriptor, static_cast<uint8_t>(facts.changed_fd_arg)};
+    return {NamedBy::descriptor, static_cast<uint8_t>(facts.changed_fd_arg)};
   bool changes = facts.truncates && (!facts.opens || guest::open_flags(call, space) & O_TRUNC);
-  return changes ? Target{Names::path, static_cast<uint8_t>(facts.path_arg), facts.directory_arg} : Target{};
+  return changes ? ChangedFile{NamedBy::path, static_cast<uint8_t>(facts.path_arg), facts.directory_arg}
+                 : ChangedFile{};
 }
 
 // The argument that points to the offset at which the call writes; 0 if there is none.
@@ -52,10 +53,10 @@ bool is_mapped(const guest::AddressSpace& space, uint64_t device, uint64_t inode
 void FileChange::before(const guest::SystemCall& call, Descriptors& descriptors, guest::AddressSpace& space,
                         const SharedPages& shared) {
   possible_ = false;
-  Target target = target_of(call, space);
-  if (target.names == Names::nothing) return;
+  ChangedFile target = target_of(call, space);
+  if (target.names == NamedBy::nothing) return;
   struct stat info;
-  if (target.names == Names::descriptor) {
+  if (target.names == NamedBy::descriptor) {
     fd_ = static_cast<int>(call.arguments[target.argument]);
     bool may_be = descriptors.facts(fd_, space).mapped || shared.any();
     if (!may_be || fstat(fd_, &info) != 0) return;
@@ -126,7 +127,7 @@ std::vector<FileChange::Piece> FileChange::after(const guest::SystemCall& call, 
   Range range;
   if (call.number == SYS_fallocate) {
     if ((call.arguments[1] & ~uint64_t{FALLOC_FL_KEEP_SIZE}) == 0) return pieces; // room, and no change
-    // A hole or zeroes at one place, or everything behind it moves.
+    // A hole or zeroes at one place, or everything after it moves.
     bool here = call.arguments[1] & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE);
     range.begin = call.arguments[2];
     if (here) range.end = range.begin + call.arguments[3];

@@ -23,23 +23,23 @@ namespace {
 // Whether a part of the shared memory without a name at this address is mapped elsewhere, too. Only the
 // kernel knows which of its files the memory is.
 bool is_mapped_twice(uint64_t address) {
-  struct Entry {
+  struct Moved {
     uint64_t begin, end, offset, inode;
   };
   std::ifstream maps("/proc/self/maps");
-  std::vector<Entry> entries;
+  std::vector<Moved> entries;
   for (std::string line; std::getline(maps, line);) {
     std::istringstream in(line);
-    Entry entry;
+    Moved entry;
     char dash;
     std::string rights, device, name;
     in >> std::hex >> entry.begin >> dash >> entry.end >> rights >> entry.offset >> device;
     if (in >> std::dec >> entry.inode >> name && name == "/dev/zero") entries.push_back(entry);
   }
-  auto has = [&](const Entry& entry) { return address >= entry.begin && address < entry.end; };
+  auto has = [&](const Moved& entry) { return address >= entry.begin && address < entry.end; };
   auto here = std::ranges::find_if(entries, has);
   if (here == entries.end()) return false;
-  return std::ranges::any_of(entries, [&](const Entry& other) {
+  return std::ranges::any_of(entries, [&](const Moved& other) {
     return other.begin != here->begin && other.inode == here->inode &&
            other.offset < here->offset + (here->end - here->begin) &&
            here->offset < other.offset + (other.end - other.begin);

@@ -54,7 +54,7 @@ int64_t OutputOrder::Turn::begin(const guest::SystemCall& call, size_t argument,
   return enter(line, {&machine_.current(), may_block(call, target_.descriptor())});
 }
 
-int64_t OutputOrder::Turn::enter(Line& line, const Place& self) {
+int64_t OutputOrder::Turn::enter(Line& line, const Contender& self) {
   if (line.writer.thread == nullptr) {
     line.writer = self;
   } else if (line.writer.may_block && !self.may_block) {
@@ -64,7 +64,7 @@ int64_t OutputOrder::Turn::enter(Line& line, const Place& self) {
     line.waiting.push_back(self);
     int64_t result = baton_.rest();
     if (result != 0) {
-      std::erase_if(line.waiting, [&](const Place& place) { return place.thread == self.thread; });
+      std::erase_if(line.waiting, [&](const Contender& other) { return other.thread == self.thread; });
       return result;
     }
     RDB_CHECK(line.writer.thread == self.thread);

@@ -41,13 +41,13 @@ private:
 };
 
 class OutputOrder {
-  struct Place {
+  struct Contender {
     guest::Thread* thread = nullptr;
     bool may_block = false;
   };
   struct Line {
-    Place writer;
-    std::deque<Place> waiting;
+    Contender writer;
+    std::deque<Contender> waiting;
   };
 
 public:
@@ -65,7 +65,7 @@ public:
     int64_t begin(const guest::SystemCall& call, size_t argument, Descriptors& descriptors, bool keeps_baton);
 
   private:
-    int64_t enter(Line& line, const Place& self);
+    int64_t enter(Line& line, const Contender& self);
 
     OutputOrder& order_;
     guest::Machine& machine_;

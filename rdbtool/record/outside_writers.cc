@@ -47,7 +47,7 @@ std::string name_of(int32_t pid) {
 void OutsideWriters::mapped(const guest::Mapping& mapping, int fd) {
   for (const auto& [number, file] : files_)
     if (file.device == mapping.device && file.inode == mapping.inode) return;
-  File file{mapping.device, mapping.inode, mapping.name, mapping.segment, true, false};
+  WatchedFile file{mapping.device, mapping.inode, mapping.name, mapping.segment, true, false};
   int number = -1;
   while (files_.contains(number))
     --number;
@@ -63,7 +63,7 @@ void OutsideWriters::mapped(const guest::Mapping& mapping, int fd) {
     if (number < 0) return;
   }
   has_segments_ |= file.segment;
-  File& added = files_[number] = file;
+  WatchedFile& added = files_[number] = file;
   if (added.open_matters) name_process(added);
 }
 
@@ -86,7 +86,7 @@ void OutsideWriters::look_at_events(const guest::SystemCall& call, int64_t resul
     at += static_cast<ssize_t>(sizeof *event + event->len);
     auto known = files_.find(event->wd);
     if (known == files_.end() || known->second.told) continue;
-    File& file = known->second;
+    WatchedFile& file = known->second;
     bool shared = is_shared_(file.device, file.inode);
     if (event->mask & IN_MODIFY && file.inode != changed_inode && !shared)
       tell(file, "another process has written to it");
@@ -102,7 +102,7 @@ void OutsideWriters::look_at_events(const guest::SystemCall& call, int64_t resul
 
 void OutsideWriters::mappings_changed(const guest::AddressSpace& space) {
   std::erase_if(files_, [&](const auto& entry) {
-    const File& file = entry.second;
+    const WatchedFile& file = entry.second;
     bool mapped = std::ranges::any_of(space.mappings(), [&](const auto& other) {
       return other.second.inode == file.inode && other.second.device == file.device;
     });
@@ -117,7 +117,7 @@ void OutsideWriters::skip_own() {
     continue;
 }
 
-void OutsideWriters::look_at_segment(File& file) {
+void OutsideWriters::look_at_segment(WatchedFile& file) {
   shmid_ds info;
   if (shmctl(static_cast<int>(file.inode), IPC_STAT, &info) != 0) return;
   if (info.shm_lpid != 0 && info.shm_lpid != getpid() && !is_recorded_(info.shm_lpid))
@@ -130,7 +130,7 @@ void OutsideWriters::look_again() {
 }
 
 // Says who else can write there, if somebody is found who is not recorded.
-bool OutsideWriters::name_process(File& file) {
+bool OutsideWriters::name_process(WatchedFile& file) {
   DIR* all = opendir("/proc");
   if (all == nullptr) return false;
   while (dirent* entry = file.told ? nullptr : readdir(all)) {
@@ -142,7 +142,7 @@ bool OutsideWriters::name_process(File& file) {
   return file.told;
 }
 
-void OutsideWriters::tell(File& file, const std::string& who) {
+void OutsideWriters::tell(WatchedFile& file, const std::string& who) {
   if (file.told) return;
   file.told = true;
   std::string line =

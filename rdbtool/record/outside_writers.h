@@ -41,7 +41,7 @@ public:
   void forget();
 
 private:
-  struct File {
+  struct WatchedFile {
     uint64_t device = 0;
     uint64_t inode = 0; // a segment's number
     std::string name;
@@ -50,14 +50,15 @@ private:
     bool told = false;
   };
   void look_at_events(const guest::SystemCall& call, int64_t result, uint64_t changed_inode);
-  void look_at_segment(File& file);
-  bool name_process(File& file);
-  void tell(File& file, const std::string& who);
+  void look_at_segment(WatchedFile& file);
+  bool name_process(WatchedFile& file);
+  void tell(WatchedFile& file, const std::string& who);
 
   IsRecorded is_recorded_;
   IsShared is_shared_;
-  int notifications_ = -1;    // of inotify
-  std::map<int, File> files_; // by the kernel's number for what it watches; segments have negative ones
+  int notifications_ = -1; // of inotify
+  std::map<int, WatchedFile>
+      files_; // by the kernel's number for what it watches; segments have negative ones
   bool has_segments_ = false;
 };
 

@@ -270,6 +270,76 @@ trace::TraceEnd end_of(const SessionResult& result, const trace::LogConsumer& co
   return end;
 }
 
+// Who ignores SIGCHLD is not told how its children end.
+class ChildrenAreTold {
+public:
+  ChildrenAreTold() {
+    struct sigaction told{};
+    told.sa_handler = SIG_DFL;
+    sigaction(SIGCHLD, &told, &old_);
+  }
+  void restore() const { sigaction(SIGCHLD, &old_, nullptr); }
+
+private:
+  struct sigaction old_;
+};
+
+// The process that runs and records the program.
+pid_t start_guest(const SessionOptions& options, const trace::ProducerEnds& ends,
+                  const std::set<int>& inherited, const SentSignals& signals,
+                  const ChildrenAreTold& children) {
+  pid_t child = fork();
+  if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
+  if (child != 0) return child;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  children.restore();
+  RecorderOptions recording;
+  recording.checksum_interval = options.checksum_interval;
+  recording.check_pages = options.check_pages;
+  // What comes before the program's first instruction belongs to its recording: it stays blocked until
+  // then.
+  guest::ProcessOptions process = options.process;
+  process.blocked = signals.old_mask();
+  run_guest(process, recording, hide_own_descriptors(ends, inherited));
+}
+
+// Every process of the tree takes one here.
+void allow_all_descriptors() {
+  rlimit descriptors{};
+  getrlimit(RLIMIT_NOFILE, &descriptors);
+  descriptors.rlim_cur = descriptors.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &descriptors);
+}
+
+// How the program has ended; or why the recording has ended before it did.
+SessionResult result_of(int status, const Watcher& watcher, const trace::LogConsumer& consumer) {
+  SessionResult result;
+  result.ending = guest::ending_of(status);
+  result.told_to_end = watcher.told_to_end();
+  auto incomplete = [&](std::string reason) {
+    result.complete = false;
+    result.reason = std::move(reason);
+  };
+  // The log of a program that has ended is whole, although its end found no room in the log's file.
+  bool disk_full = consumer.stopped() == trace::LogStop::disk_full;
+  if (!consumer.failure().empty() && !(disk_full && consumer.exit())) {
+    result.ending = {guest::Ending::Kind::exited, kExitFailure};
+    result.disk_full = disk_full;
+    incomplete(consumer.failure());
+  } else if (int signal = watcher.ended_by(); signal != 0) {
+    incomplete("ended by a second " +
+               (signal == SIGINT ? "Ctrl-C" : guest::describe({guest::Ending::Kind::signalled, signal})));
+  } else if (watcher.too_late()) {
+    result.too_late = true;
+    incomplete("the program was still running when its time was over");
+  } else if (!consumer.exit() && WIFSIGNALED(status)) {
+    incomplete(fmt::format("the program was killed by {}", guest::describe(guest::ending_of(status))));
+  } else if (!consumer.exit()) {
+    incomplete("rdb could not go on" + (consumer.gave_up().empty() ? "" : ": " + consumer.gave_up()));
+  }
+  return result;
+}
+
 } // namespace
 
 void continue_if_recorded(const guest::Handover& handover, const guest::ProcessOptions& options) {
@@ -292,68 +362,23 @@ SessionResult record(const SessionOptions& options) {
   trace::LogConsumer consumer(writer);
   trace::ProducerEnds ends = consumer.open_process();
 
-  std::fflush(nullptr);
+  std::fflush(nullptr); // this starts a process, and so does the next
   SentSignals signals(options.process.argv);
-  // Who ignores SIGCHLD is not told how its children end.
-  struct sigaction told{};
-  struct sigaction old_action;
-  told.sa_handler = SIG_DFL;
-  sigaction(SIGCHLD, &told, &old_action);
-  pid_t child = fork();
-  if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    sigaction(SIGCHLD, &old_action, nullptr);
-    RecorderOptions recording;
-    recording.checksum_interval = options.checksum_interval;
-    recording.check_pages = options.check_pages;
-    // What comes before the program's first instruction belongs to its recording: it stays blocked until
-    // then.
-    guest::ProcessOptions process = options.process;
-    process.blocked = signals.old_mask();
-    run_guest(process, recording, hide_own_descriptors(ends, inherited));
-  }
+  ChildrenAreTold children;
+  pid_t child = start_guest(options, ends, inherited, signals, children);
   fresh.keep();
   trace::LogProducer::close_ends(ends);
-  // Every process of the tree takes one here.
-  rlimit descriptors{};
-  getrlimit(RLIMIT_NOFILE, &descriptors);
-  descriptors.rlim_cur = descriptors.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &descriptors);
+  allow_all_descriptors();
 
   Watcher watcher(child, consumer, signals, options);
   int status = watcher.wait();
   // Whoever is impatient sends a third one while rdb still says what it has recorded.
   if (watcher.ended_by() != 0) signals.keep_held();
-  sigaction(SIGCHLD, &old_action, nullptr);
+  children.restore();
   consumer.finish();
 
-  SessionResult result;
+  SessionResult result = result_of(status, watcher, consumer);
   result.trace = writer.path();
-  result.ending = guest::ending_of(status);
-  // The log of a program that has ended is whole, although its end found no room in the log's file.
-  bool disk_full = consumer.stopped() == trace::LogStop::disk_full;
-  if (!consumer.failure().empty() && !(disk_full && consumer.exit())) {
-    result.ending = {guest::Ending::Kind::exited, kExitFailure};
-    result.complete = false;
-    result.disk_full = disk_full;
-    result.reason = consumer.failure();
-  } else if (int signal = watcher.ended_by(); signal != 0) {
-    result.complete = false;
-    result.reason = "ended by a second " +
-                    (signal == SIGINT ? "Ctrl-C" : guest::describe({guest::Ending::Kind::signalled, signal}));
-  } else if (watcher.too_late()) {
-    result.complete = false;
-    result.too_late = true;
-    result.reason = "the program was still running when its time was over";
-  } else if (!consumer.exit()) {
-    result.complete = false;
-    result.reason =
-        WIFSIGNALED(status)
-            ? fmt::format("the program was killed by {}", guest::describe(guest::ending_of(status)))
-            : "rdb could not go on" + (consumer.gave_up().empty() ? "" : ": " + consumer.gave_up());
-  }
-  result.told_to_end = watcher.told_to_end();
   writer.finish(end_of(result, consumer));
   if (!writer.has_process()) {
     trace::remove_trace(result.trace);

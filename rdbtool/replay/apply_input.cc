@@ -21,7 +21,6 @@
 namespace rdb::replay {
 namespace {
 
-// What is shared or locked is neither on replay, and guards are seen by the signals that they raise.
 // Whether a program outside the recording may have had it mapped, too, and have written to it.
 bool may_be_written_outside(const guest::Mapping& mapping) {
   if (!(mapping.flags & MAP_SHARED) || mapping.flags & MAP_ANONYMOUS) return false;

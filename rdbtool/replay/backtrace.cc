@@ -201,10 +201,6 @@ const BacktraceFrame& Backtracer::at(GuestAddr pc) {
   return place->second;
 }
 
-std::vector<BacktraceFrame> backtrace(Replayer& replayer, size_t most) {
-  return Backtracer(replayer).frames(most);
-}
-
 std::vector<BacktraceFrame> host_backtrace(const engine::Registers& registers,
                                            const std::function<bool(uint64_t, uint64_t*)>& read,
                                            size_t most) {

@@ -47,11 +47,8 @@ private:
   LineMap line_map_;
 };
 
-// The innermost frame first; at most `most`.
-std::vector<BacktraceFrame> backtrace(Replayer& replayer, size_t most = 64);
-
-// The same for this process itself: where code with these registers is, and who called it. `read` gives a
-// word of memory; false where there is none.
+// This process's own frames, the innermost first: where code with these registers is, and who called it.
+// `read` gives a word of memory; false where there is none.
 std::vector<BacktraceFrame> host_backtrace(const engine::Registers& registers,
                                            const std::function<bool(uint64_t, uint64_t*)>& read, size_t most);
 

@@ -39,6 +39,10 @@ bool is_fault(const trace::Input& input) {
   return signal.synchronous && signal.trap_number != kBreakpoint && signal.trap_number != kOverflow;
 }
 
+bool is_of(const trace::Step& step, trace::InputKind kind) {
+  return step.input != nullptr && step.input->kind() == kind;
+}
+
 // The process and those it was forked from, back to the one that began as a program.
 std::vector<trace::ProcessInfo> ancestry(const trace::TraceReader& trace, const trace::ProcessInfo& process) {
   std::vector<trace::ProcessInfo> result = {process};
@@ -62,8 +66,8 @@ Replayer::Replayer(const trace::TraceReader& trace, const trace::ProcessInfo& pr
   descent_.pop_back();
   if (!descent_.empty()) later_sink_ = std::exchange(sink_, nullptr);
   guest::install_host_signals(translator(), *this);
-  answers_.space = &space();
-  translator().set_fast_syscall(make_fast_syscall(answers_));
+  progress_.answers.space = &space();
+  translator().set_fast_syscall(make_fast_syscall(progress_.answers));
 }
 
 // The call that forked is reached: from here on the child's log counts.
@@ -74,7 +78,7 @@ void Replayer::enter_child() {
   keep_only_current(ThreadId(child.pid));
   if (!guest::shares_memory(current_call())) space().after_fork();
   run_ = trace_.run(child);
-  held_ = nullptr;
+  progress_.step = nullptr;
   if (!descent_.empty()) return;
   sink_ = later_sink_;
   if (on_own_log_) on_own_log_();
@@ -92,73 +96,87 @@ Replayer::~Replayer() {
 }
 
 std::optional<guest::Ending> Replayer::run(Time to) {
-  in_run_ = true;
+  progress_.undisturbed = true;
   std::optional<guest::Ending> ending = run_stretches(to);
-  in_run_ = false;
+  progress_.undisturbed = false;
   return ending;
 }
 
 std::optional<guest::Ending> Replayer::run_stretches(Time to) {
   for (;;) {
-    switch (advance(to).event) {
-    case Event::reached:
-    case Event::ended:
+    switch (advance(to).end) {
+    case StretchEnd::reached:
+    case StretchEnd::ended:
       return ending_;
-    case Event::input:
-    case Event::applied:
-    case Event::turn:
-    case Event::address:
+    case StretchEnd::input:
+    case StretchEnd::applied:
+    case StretchEnd::turn:
+    case StretchEnd::address:
       break;
-    case Event::access:
+    case StretchEnd::access:
       for (Observer* observer : observers_)
-        observer->accessed(*this, access_);
+        observer->accessed(*this, progress_.access);
       break;
-    case Event::written:
+    case StretchEnd::written:
       for (Observer* observer : observers_)
-        observer->written(*this, access_.address);
+        observer->written(*this, progress_.access.address);
     }
   }
 }
 
 Replayer::Stretch Replayer::advance(Time to) {
   while (!ending_) {
-    if (due_) {
-      due_ = false;
-      const trace::Input* input = std::exchange(held_, nullptr)->input;
-      for (Observer* observer : observers_)
-        observer->before_input(*this, *input);
-      apply(*input);
-      for (Observer* observer : observers_)
-        observer->after_input(*this, *input);
-      return {ending_ ? Event::ended : Event::applied, input};
+    if (progress_.input_due) return apply_due();
+    if (progress_.step == nullptr) {
+      look_ahead(to);
+      progress_.step = run_.next();
     }
-    if (held_ == nullptr) look_ahead(to);
-    const trace::Step* step = held_ != nullptr ? held_ : run_.next();
-    held_ = step;
+    const trace::Step* step = progress_.step;
     if (!descent_.empty() && forks_before(step)) {
-      Time fork_time = descent_.back().parent_time;
-      // The log of the one that forked was cut off before: what came until then is not known.
-      if (step == nullptr && now() < fork_time && run_.end().kind != trace::LogEnd::Kind::closed) break;
-      if (step != nullptr && now() < fork_time && turn_to(step->thread)) return {Event::turn, nullptr};
-      Event event = play_to({thread_, std::min(fork_time, to), nullptr});
-      if (event != Event::reached || fork_time > to) return {event, nullptr};
-      enter_child();
+      if (std::optional<Stretch> stretch = play_to_fork(step, to)) return *stretch;
       continue;
     }
     if (step == nullptr) break;
     // The end of a turn is nobody's: its thread may have ended.
     bool goes_on = step->input != nullptr || step->until > now();
-    if (goes_on && turn_to(step->thread)) return {Event::turn, nullptr};
+    if (goes_on && turn_to(step->thread)) return {StretchEnd::turn, nullptr};
     if (step->until > to) return {play_to({step->thread, to, nullptr}), nullptr};
-    Event event = play_to(*step);
-    if (event != Event::reached) return {event, nullptr};
+    StretchEnd end = play_to(*step);
+    if (end != StretchEnd::reached) return {end, nullptr};
     if (step->input != nullptr) {
-      due_ = true;
-      return {Event::input, step->input};
+      progress_.input_due = true;
+      return {StretchEnd::input, step->input};
     }
-    held_ = nullptr;
+    progress_.step = nullptr;
   }
-  return {Event::ended, nullptr};
+  return {StretchEnd::ended, nullptr};
+}
+
+Replayer::Stretch Replayer::apply_due() {
+  progress_.input_due = false;
+  const trace::Input* input = std::exchange(progress_.step, nullptr)->input;
+  for (Observer* observer : observers_)
+    observer->before_input(*this, *input);
+  apply(*input);
+  for (Observer* observer : observers_)
+    observer->after_input(*this, *input);
+  return {ending_ ? StretchEnd::ended : StretchEnd::applied, input};
+}
+
+// Towards the fork that leads to the process, which comes before the step of its ancestor is done. Nothing if
+// the fork is passed, and the log is the child's.
+std::optional<Replayer::Stretch> Replayer::play_to_fork(const trace::Step* step, Time to) {
+  Time fork_time = descent_.back().parent_time;
+  if (now() < fork_time) {
+    // The log of the one that forked was cut off before: what came until then is not known.
+    if (step == nullptr && run_.end().kind != trace::LogEnd::Kind::closed)
+      return Stretch{StretchEnd::ended, nullptr};
+    if (step != nullptr && turn_to(step->thread)) return Stretch{StretchEnd::turn, nullptr};
+  }
+  StretchEnd end = play_to({thread_, std::min(fork_time, to), nullptr});
+  if (end != StretchEnd::reached || fork_time > to) return Stretch{end, nullptr};
+  enter_child();
+  return std::nullopt;
 }
 
 // Whether the fork that leads to the process comes before this step is done: its call is answered by the
@@ -166,8 +184,7 @@ Replayer::Stretch Replayer::advance(Time to) {
 bool Replayer::forks_before(const trace::Step* step) const {
   Time fork_time = descent_.back().parent_time;
   if (step == nullptr || step->until > fork_time) return true;
-  return step->until == fork_time && step->input != nullptr &&
-         step->input->kind() == trace::InputKind::syscall;
+  return step->until == fork_time && is_of(*step, trace::InputKind::syscall);
 }
 
 void Replayer::add_observer(Observer& observer) {
@@ -183,16 +200,16 @@ void Replayer::add_observer(Observer& observer) {
 
 // Takes from the log what can be answered without stopping for it.
 void Replayer::look_ahead(Time to) {
-  if (!in_run_ || inputs_wanted_ || !descent_.empty()) return;
-  calls_.clear();
-  run_.take_calls(now(), to, &can_answer_fast, calls_);
-  answers_.next = calls_.data();
-  answers_.end = calls_.data() + calls_.size();
+  if (!progress_.undisturbed || inputs_wanted_ || !descent_.empty()) return;
+  progress_.calls.clear();
+  run_.take_calls(now(), to, &can_answer_fast, progress_.calls);
+  progress_.answers.next = progress_.calls.data();
+  progress_.answers.end = progress_.calls.data() + progress_.calls.size();
 }
 
 // The guest has come to the next of these calls, and something about it is not simple.
 void Replayer::answer_long_way() {
-  const trace::LoggedCall& logged = *answers_.next++;
+  const trace::LoggedCall& logged = *progress_.answers.next++;
   trace::Input input{
       {logged.time, 0}, thread_, logged.call, {&logged.write, logged.write.size != 0 ? 1u : 0}};
   for (Observer* observer : observers_)
@@ -206,7 +223,7 @@ void Replayer::answer_long_way() {
 void Replayer::tell_inputs(bool wanted) {
   inputs_wanted_ = wanted;
   // Those that were taken from the log already are told as they come.
-  translator().set_fast_syscall(wanted ? engine::FastSyscall{} : make_fast_syscall(answers_));
+  translator().set_fast_syscall(wanted ? engine::FastSyscall{} : make_fast_syscall(progress_.answers));
 }
 
 void Replayer::settle_observers() {
@@ -227,65 +244,87 @@ void Replayer::wake() {
 }
 
 // Lets the guest run up to the step's time, and sees that it comes to what the step's input answers.
-Replayer::Event Replayer::play_to(const trace::Step& step) {
-  if (step.input == nullptr && now() >= step.until) return Event::reached;
-  bool wants_instruction = step.input != nullptr && step.input->kind() == trace::InputKind::instruction;
-  bool wants_call = step.input != nullptr && step.input->kind() == trace::InputKind::syscall;
-  // The guest stops by itself where it asks for these, and the way to an exact time is stepped.
-  uint64_t beyond = wants_instruction || wants_call ? kBeyondCall : 0;
+Replayer::StretchEnd Replayer::play_to(const trace::Step& step) {
+  if (step.input == nullptr && now() >= step.until) return StretchEnd::reached;
   while (now() < step.until) {
     if (now() >= wake_at_) {
       wake();
       continue;
     }
-    uint64_t left = step.until - now();
-    uint64_t most = left + std::min(beyond, UINT64_MAX - left);
-    if (wake_at_ < step.until) most = wake_at_ - now();
-    engine::Stop stop = run_guest(most);
-    switch (stop.reason) {
-    case engine::StopReason::limit:
-    case engine::StopReason::interrupted:
-      break;
-    case engine::StopReason::system_call:
-      current().at_call = true;
-      if (!answers_.empty() && answers_.next->time == now()) {
-        answer_long_way();
-        break;
-      }
-      if (now() != step.until || !answers_.empty())
-        differ(fmt::format("no input before time {}", step.until.value),
-               describe_call(registers().gpr[engine::RAX], current_call().arguments, std::nullopt,
-                             guest::SpaceView(space())));
-      break;
-    case engine::StopReason::input:
-      if (!wants_instruction || now() + 1 != step.until) differ("no input instruction", "one");
-      current().at_input = true;
-      return Event::reached;
-    case engine::StopReason::fault:
-      // A breakpoint instruction is executed, and its signal comes at the time behind it.
-      if (now() == step.until && step.input != nullptr && step.input->kind() == trace::InputKind::signal &&
-          step.input->as<trace::SignalInput>().number == stop.fault.signal)
-        return Event::reached;
-      differ("no fault", fmt::format("signal {} for address {}", stop.fault.signal, stop.fault.info.si_addr));
-    case engine::StopReason::address:
-      return Event::address;
-    case engine::StopReason::access:
-      access_ = stop.access;
-      return Event::access;
-    case engine::StopReason::written:
-      access_ = stop.access;
-      return Event::written;
-    }
+    engine::Stop stop = run_guest(most_towards(step));
+    if (std::optional<StretchEnd> end = take_stop(stop, step)) return *end;
   }
-  if (!answers_.empty())
-    differ(fmt::format("system call {} at time {}", answers_.next->call.number, answers_.next->time.value),
+  check_arrival(step);
+  return StretchEnd::reached;
+}
+
+// How many instructions the guest may run at once.
+uint64_t Replayer::most_towards(const trace::Step& step) const {
+  uint64_t left = step.until - now();
+  if (wake_at_ < step.until) return wake_at_ - now();
+  // The guest stops by itself where it asks for these, and the way to an exact time is stepped.
+  bool stops_by_itself = is_of(step, trace::InputKind::instruction) || is_of(step, trace::InputKind::syscall);
+  return stops_by_itself ? left + std::min(kBeyondCall, UINT64_MAX - left) : left;
+}
+
+// Why the guest has stopped; nothing if it goes on to the step's time.
+std::optional<Replayer::StretchEnd> Replayer::take_stop(const engine::Stop& stop, const trace::Step& step) {
+  switch (stop.reason) {
+  case engine::StopReason::limit:
+  case engine::StopReason::interrupted:
+    return std::nullopt;
+  case engine::StopReason::system_call:
+    take_call(step);
+    return std::nullopt;
+  case engine::StopReason::input:
+    if (!is_of(step, trace::InputKind::instruction) || now() + 1 != step.until)
+      differ("no input instruction", "one");
+    current().at_input = true;
+    return StretchEnd::reached;
+  case engine::StopReason::fault:
+    // A breakpoint instruction is executed, and its signal comes at the time after it.
+    if (now() == step.until && is_of(step, trace::InputKind::signal) &&
+        step.input->as<trace::SignalInput>().number == stop.fault.signal)
+      return StretchEnd::reached;
+    differ("no fault", fmt::format("signal {} for address {}", stop.fault.signal, stop.fault.info.si_addr));
+  case engine::StopReason::address:
+    return StretchEnd::address;
+  case engine::StopReason::access:
+    progress_.access = stop.access;
+    return StretchEnd::access;
+  case engine::StopReason::written:
+    progress_.access = stop.access;
+    return StretchEnd::written;
+  }
+  bug("the engine has stopped for no reason");
+}
+
+// The guest has made a system call: one that was taken from the log ahead of time, or the step's.
+void Replayer::take_call(const trace::Step& step) {
+  const FastAnswers& answers = progress_.answers;
+  current().at_call = true;
+  if (!answers.empty() && answers.next->time == now()) {
+    answer_long_way();
+    return;
+  }
+  if (now() == step.until && answers.empty()) return;
+  differ(fmt::format("no input before time {}", step.until.value),
+         describe_call(registers().gpr[engine::RAX], current_call().arguments, std::nullopt,
+                       guest::SpaceView(space())));
+}
+
+// The step's time has come. The guest must have made every call before, and not have run past the time.
+void Replayer::check_arrival(const trace::Step& step) {
+  const FastAnswers& answers = progress_.answers;
+  if (!answers.empty())
+    differ(fmt::format("system call {} at time {}", answers.next->call.number, answers.next->time.value),
            "none");
   if (now() > step.until)
-    differ(wants_call ? fmt::format("system call {}", step.input->as<trace::SyscallInput>().number)
-                      : "an input instruction",
+    differ(is_of(step, trace::InputKind::syscall)
+               ? fmt::format("system call {}", step.input->as<trace::SyscallInput>().number)
+               : "an input instruction",
            fmt::format("none by time {}", now().value));
   if (step.input != nullptr && is_fault(*step.input)) translator().call_hook_of_fault();
-  return Event::reached;
 }
 
 void Replayer::differ(const std::string& expected, const std::string& found) {

@@ -75,7 +75,7 @@ public:
 
   // The same in stretches, for those who look at the guest on the way. The engine's stops (at an address, at
   // an access) end a stretch, and so does every input, before it is applied and after.
-  enum class Event : uint8_t {
+  enum class StretchEnd : uint8_t {
     reached, // the state at `to`
     input,   // the guest has come to `input`; the next call applies it
     applied, // the input is applied
@@ -86,7 +86,7 @@ public:
     ended, // there is no more: see ending()
   };
   struct Stretch {
-    Event event = Event::reached;
+    StretchEnd end = StretchEnd::reached;
     const trace::Input* input = nullptr; // valid until the next call after `applied`
   };
   Stretch advance(Time to);
@@ -107,10 +107,42 @@ public:
   const std::optional<guest::PendingSignal>& fatal() const { return fatal_; }
 
 private:
+  // How far the replay has come with the log's next step, which says: this thread runs until this time, and
+  // then comes this input. A step goes through these states, and advance() returns at each `StretchEnd`:
+  //
+  //   unread     `step` is null. look_ahead() takes the system calls off the log that need no stop, and the
+  //              step after them is read.
+  //   under way  `step` is set. Its thread is loaded (StretchEnd::turn), and play_to() lets the guest run.
+  //   The fast
+  //              path answers `answers` meanwhile, and answer_long_way() those that it declines. If a stop
+  //              ends this early (StretchEnd::address, access or written), the next call goes on from there.
+  //   due        `input_due` is set as well (StretchEnd::input). The time has come, and the guest has done
+  //   what the
+  //              input answers. If that is a system call or an input instruction, its thread is in the middle
+  //              of it: Thread::at_call or Thread::at_input is true until the input is applied.
+  //
+  // The next call applies the input (StretchEnd::applied), and the step after it is unread. A step without an
+  // input, the end of a turn, is never due. Whoever wants an exact time before the step's end gets it under
+  // way; where a process forks into the one that is replayed, the step is dropped, as its log ends there.
+  struct StepProgress {
+    const trace::Step* step = nullptr;
+    bool input_due = false;
+    bool undisturbed = false;             // in run(): nobody waits for single inputs
+    std::vector<trace::LoggedCall> calls; // what was taken off the log before `step`
+    FastAnswers answers;                  // what is left of them
+    engine::Access access;                // the last that was stopped at
+  };
+
   void enter_child();
   std::optional<guest::Ending> run_stretches(Time to);
   bool forks_before(const trace::Step* step) const;
-  Event play_to(const trace::Step& step);
+  Stretch apply_due();
+  std::optional<Stretch> play_to_fork(const trace::Step* step, Time to);
+  StretchEnd play_to(const trace::Step& step);
+  uint64_t most_towards(const trace::Step& step) const;
+  std::optional<StretchEnd> take_stop(const engine::Stop& stop, const trace::Step& step);
+  void take_call(const trace::Step& step);
+  void check_arrival(const trace::Step& step);
   void look_ahead(Time to);
   void answer_long_way();
   void wake();
@@ -147,13 +179,8 @@ private:
   bool inputs_wanted_ = false;
   bool unsettled_ = false;
   Time wake_at_ = Time(UINT64_MAX);
-  engine::Access access_; // the last that was stopped at
   ThreadId thread_;
-  const trace::Step* held_ = nullptr;    // the step that is not done yet
-  bool due_ = false;                     // all of it but its input is
-  bool in_run_ = false;                  // nobody wants to hear of single inputs
-  std::vector<trace::LoggedCall> calls_; // that come before it
-  FastAnswers answers_;                  // what is left of them
+  StepProgress progress_;
   std::optional<guest::Ending> ending_;
   std::optional<guest::PendingSignal> fatal_;
   // Instructions that have faulted. A handler that returns to one goes on with it: what hooks it was called

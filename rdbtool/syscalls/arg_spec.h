@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What one argument of a system call is, as data: a value, something the kernel reads, or something it
-// writes and how much of it. Redirection and description are both driven by these few words, so a new call
-// is a row in a table and no code.
+// writes and how much of it. Redirection and description are both driven by these few words, so most new
+// calls are a row in table.cc. Code is needed only for a call that rdb itself has to do something about.
 #pragma once
 
 #include <cstddef>

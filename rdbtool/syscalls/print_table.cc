@@ -4,89 +4,72 @@
 #include "rdbtool/syscalls/value_names.h"
 
 #include <fmt/format.h>
+#include <iterator>
 
 namespace rdb {
 namespace {
 
+struct ArgText {
+  ArgKind kind;
+  const char* text; // {0}: the size of an element, {1}: the number of the argument that counts them
+};
+
+// In the order of ArgKind.
+constexpr ArgText kArgTexts[] = {
+    {ArgKind::none, "-"},
+    {ArgKind::integer, "int"},
+    {ArgKind::uint, "int"},
+    {ArgKind::long_integer, "int"},
+    {ArgKind::size, "size"},
+    {ArgKind::hex, "flags"},
+    {ArgKind::octal, "mode"},
+    {ArgKind::fd, "fd"},
+    {ArgKind::dir_fd, "fd"},
+    {ArgKind::signal, "signal"},
+    {ArgKind::flags, "flags"},
+    {ArgKind::choice, "int"},
+    {ArgKind::address, "addr"},
+    {ArgKind::string, "string"},
+    {ArgKind::string_list, "strings"},
+    {ArgKind::in, "in:{0}"},
+    {ArgKind::in_bytes, "in[arg{1}]"},
+    {ArgKind::in_text, "in[arg{1}]"},
+    {ArgKind::iovec_in, "in:iovec[arg{1}]"},
+    {ArgKind::msghdr_in, "in:msghdr"},
+    {ArgKind::out, "out:{0}"},
+    {ArgKind::out_if_positive, "out:{0}"},
+    {ArgKind::out_result, "out:result[arg{1}]"},
+    {ArgKind::out_records, "out:result[arg{1}]"},
+    {ArgKind::out_text, "out:result[arg{1}]"},
+    {ArgKind::iovec_out, "out:iovec[arg{1}]"},
+    {ArgKind::update, "inout:{0}"},
+    {ArgKind::update_exact, "inout:{0}"},
+    {ArgKind::update_array, "inout:{0}[arg{1}]"},
+    {ArgKind::update_bits, "inout:bits[arg{1}]"},
+    {ArgKind::update_pages, "out:pages[arg{1}]"},
+    {ArgKind::update_message, "out:message[arg{1}]"},
+    {ArgKind::update_sized, "inout:sized"},
+    {ArgKind::update_by_length, "out:*arg{1}"},
+    {ArgKind::sockaddr, "out:name:*arg{1}"},
+    {ArgKind::msghdr, "out:msghdr"},
+    {ArgKind::mmsghdr, "out:mmsghdr[arg{1}]"},
+    {ArgKind::fiemap, "inout:fiemap"},
+    {ArgKind::dedupe_range, "inout:dedupe"},
+    {ArgKind::xattr_args, "out:xattr"},
+    {ArgKind::ifconf, "out:ifconf"},
+    {ArgKind::by_variant, "by request"},
+};
+
+constexpr bool has_every_kind() {
+  for (size_t i = 0; i < std::size(kArgTexts); ++i)
+    if (kArgTexts[i].kind != static_cast<ArgKind>(i)) return false;
+  return std::size(kArgTexts) == static_cast<size_t>(ArgKind::by_variant) + 1;
+}
+static_assert(has_every_kind());
+
 std::string arg_text(const ArgSpec& spec) {
-  auto counted = [&](const char* text) { return fmt::format("{}[arg{}]", text, spec.count_arg + 1); };
-  switch (spec.kind) {
-  case ArgKind::none:
-    return "-";
-  case ArgKind::integer:
-  case ArgKind::uint:
-  case ArgKind::long_integer:
-  case ArgKind::choice:
-    return "int";
-  case ArgKind::size:
-    return "size";
-  case ArgKind::hex:
-  case ArgKind::flags:
-    return "flags";
-  case ArgKind::octal:
-    return "mode";
-  case ArgKind::fd:
-  case ArgKind::dir_fd:
-    return "fd";
-  case ArgKind::signal:
-    return "signal";
-  case ArgKind::address:
-    return "addr";
-  case ArgKind::string:
-    return "string";
-  case ArgKind::string_list:
-    return "strings";
-  case ArgKind::in:
-    return fmt::format("in:{}", spec.size);
-  case ArgKind::in_bytes:
-  case ArgKind::in_text:
-    return counted("in");
-  case ArgKind::iovec_in:
-    return counted("in:iovec");
-  case ArgKind::msghdr_in:
-    return "in:msghdr";
-  case ArgKind::out:
-  case ArgKind::out_if_positive:
-    return fmt::format("out:{}", spec.size);
-  case ArgKind::out_result:
-  case ArgKind::out_records:
-  case ArgKind::out_text:
-    return counted("out:result");
-  case ArgKind::iovec_out:
-    return counted("out:iovec");
-  case ArgKind::update:
-  case ArgKind::update_exact:
-    return fmt::format("inout:{}", spec.size);
-  case ArgKind::update_array:
-    return counted(fmt::format("inout:{}", spec.size).c_str());
-  case ArgKind::update_bits:
-    return counted("inout:bits");
-  case ArgKind::update_pages:
-    return counted("out:pages");
-  case ArgKind::update_message:
-    return counted("out:message");
-  case ArgKind::update_sized:
-    return "inout:sized";
-  case ArgKind::update_by_length:
-    return fmt::format("out:*arg{}", spec.count_arg + 1);
-  case ArgKind::sockaddr:
-    return fmt::format("out:name:*arg{}", spec.count_arg + 1);
-  case ArgKind::msghdr:
-    return "out:msghdr";
-  case ArgKind::mmsghdr:
-    return counted("out:mmsghdr");
-  case ArgKind::fiemap:
-    return "inout:fiemap";
-  case ArgKind::dedupe_range:
-    return "inout:dedupe";
-  case ArgKind::xattr_args:
-    return "out:xattr";
-  case ArgKind::ifconf:
-    return "out:ifconf";
-  case ArgKind::by_variant:
-    return "by request";
-  }
-  return "?";
+  const char* text = kArgTexts[static_cast<size_t>(spec.kind)].text;
+  return fmt::format(fmt::runtime(text), spec.size, spec.count_arg + 1);
 }
 
 std::string refusal(int error, const char* reason) {

@@ -40,9 +40,11 @@ uint64_t RedirectedCall::redirect_iovec(uint64_t pointer, uint64_t count, Stream
     size_t size = std::min(vector->iov_len, room);
     room -= size;
     if (size == 0) continue;
-    uint64_t to = redirect_out(
-        address_of(vector->iov_base), size,
-        {.rule = Rule::stream, .stream_start = start, .message = stream.message, .length = stream.length});
+    uint64_t to = redirect_out(address_of(vector->iov_base), size,
+                               {.rule = WriteRule::stream,
+                                .stream_start = start,
+                                .message = stream.message,
+                                .length = stream.length});
     vector->iov_base = reinterpret_cast<void*>(to);
     start = false;
   }
@@ -105,7 +107,7 @@ uint64_t RedirectedCall::redirect_xattr_args(uint64_t pointer, uint64_t size) {
   std::byte* copy = arena_.allocate(size, 0);
   if (memory_->read(GuestAddr(pointer), copy, size) < size) return faulting(pointer);
   auto* args = reinterpret_cast<XattrArgs*>(copy);
-  args->value = redirect_out(args->value, args->size, {.rule = Rule::stream});
+  args->value = redirect_out(args->value, args->size, {.rule = WriteRule::stream});
   return address_of(copy);
 }
 

@@ -94,15 +94,16 @@ uint64_t RedirectedCall::redirect(const CallShape& shape, unsigned index) {
   uint64_t pointer = args[index];
   switch (spec.kind) {
   case ArgKind::out:
-    return redirect_out(pointer, spec.size, {.rule = Rule::success});
+    return redirect_out(pointer, spec.size, {.rule = WriteRule::success});
   case ArgKind::out_if_positive:
-    return redirect_out(pointer, spec.size, {.rule = Rule::positive});
+    return redirect_out(pointer, spec.size, {.rule = WriteRule::positive});
   case ArgKind::out_result:
   case ArgKind::out_records:
   case ArgKind::out_text: {
     size_t room = std::min(product(element_count(shape, index), spec.size), kMostInOneCall);
     return redirect_out(
-        pointer, room, {.rule = Rule::stream, .holes = spec.kind == ArgKind::out_records, .unit = spec.size});
+        pointer, room,
+        {.rule = WriteRule::stream, .holes = spec.kind == ArgKind::out_records, .unit = spec.size});
   }
   case ArgKind::iovec_out:
     return redirect_iovec(pointer, element_count(shape, index), {});
@@ -187,7 +188,7 @@ std::byte* RedirectedCall::find_earlier(uint64_t pointer, size_t size) const {
   for (size_t i = 0; i < outputs_.count; ++i) {
     const Output& output = outputs_.items[i];
     uint64_t offset = pointer - output.to.value;
-    if (output.rule == Rule::changed && offset < output.size && size <= output.size - offset)
+    if (output.rule == WriteRule::changed && offset < output.size && size <= output.size - offset)
       return output.scratch + offset;
   }
   return nullptr;
@@ -220,7 +221,7 @@ uint64_t RedirectedCall::end_update(const Update& update) {
 }
 
 void RedirectedCall::restrict_like_guest(const Update& update) {
-  using Access = ScratchArena::Access;
+  using PageAccess = ScratchArena::PageAccess;
   for (size_t at = 0, next; at < update.size; at = next) {
     GuestAddr from(update.pointer + at);
     size_t left = update.size - at;
@@ -233,7 +234,7 @@ void RedirectedCall::restrict_like_guest(const Update& update) {
     next = std::min<size_t>(page_end(from.value) - update.pointer, update.size);
     bool readable = memory_->readable_prefix(from, next - at) == next - at;
     std::byte* page = update.scratch + at - from.value % kPageSize;
-    ScratchArena::restrict(page, kPageSize, readable ? Access::read : Access::none);
+    ScratchArena::restrict(page, kPageSize, readable ? PageAccess::read : PageAccess::none);
   }
 }
 
@@ -263,15 +264,18 @@ uint64_t RedirectedCall::redirect_by_length(uint64_t pointer, uint64_t length_po
 void RedirectedCall::track_changes(uint64_t pointer, std::byte* scratch, size_t size) {
   std::byte* before = arena_.allocate(size, reinterpret_cast<uint64_t>(scratch));
   std::memcpy(before, scratch, size);
-  outputs_.append(arena_) = {
-      .to = GuestAddr(pointer), .scratch = scratch, .before = before, .size = size, .rule = Rule::changed};
+  outputs_.append(arena_) = {.to = GuestAddr(pointer),
+                             .scratch = scratch,
+                             .before = before,
+                             .size = size,
+                             .rule = WriteRule::changed};
 }
 
 // A call that may fail halfway may have written more than the result says.
 void RedirectedCall::track_all_changes() {
   for (size_t i = 0; i < outputs_.count; ++i) {
     Output& output = outputs_.items[i];
-    if (output.rule == Rule::changed) continue;
+    if (output.rule == WriteRule::changed) continue;
     memory_->read(output.to, output.scratch, output.size);
     output.before = arena_.allocate(output.size, reinterpret_cast<uint64_t>(output.scratch));
     std::memcpy(output.before, output.scratch, output.size);
@@ -284,13 +288,13 @@ std::span<const MemoryWrite> RedirectedCall::finish(int64_t result) {
     const Output& output = outputs_.items[i];
     size_t sure = 0;
     switch (output.rule) {
-    case Rule::success:
+    case WriteRule::success:
       if (!is_error(result)) sure = output.size;
       break;
-    case Rule::positive:
+    case WriteRule::positive:
       if (result > 0) sure = output.size;
       break;
-    case Rule::stream: {
+    case WriteRule::stream: {
       if (output.stream_start) {
         uint64_t length = static_cast<uint64_t>(std::max<int64_t>(result, 0));
         if (output.length != nullptr) {
@@ -305,7 +309,7 @@ std::span<const MemoryWrite> RedirectedCall::finish(int64_t result) {
       remaining -= sure;
       break;
     }
-    case Rule::changed:
+    case WriteRule::changed:
       break;
     }
     // What is written counts even if it is what was there: a private page of a file is the program's own

@@ -34,7 +34,7 @@ public:
 
 private:
   // When a piece of scratch memory counts as written.
-  enum class Rule : uint8_t {
+  enum class WriteRule : uint8_t {
     success,  // all of it if the call succeeded
     positive, // all of it if result > 0
     stream,   // its share of `unit` * (result or *length) bytes, in order
@@ -45,7 +45,7 @@ private:
     std::byte* scratch = nullptr;
     std::byte* before = nullptr; // what was copied in, if changes are written beside what the rule says
     size_t size = 0;
-    Rule rule = Rule::success;
+    WriteRule rule = WriteRule::success;
     bool stream_start = true;
     bool holes = false; // the kernel leaves some of what it reports untouched
     uint32_t unit = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The scratch memory of system calls: a bump pointer, overflow mappings, and inaccessible pages behind both.
+// The scratch memory of system calls: a bump pointer, overflow mappings, and inaccessible pages after both.
 #include "rdbtool/syscalls/scratch_arena.h"
 
 #include "rdbtool/base/error.h"
@@ -12,7 +12,7 @@ namespace rdb {
 namespace {
 
 constexpr size_t kPage = 4096;
-// Inaccessible bytes behind each mapping: more than the offset of any field that the kernel writes first.
+// Inaccessible bytes after each mapping: more than the offset of any field that the kernel writes first.
 constexpr size_t kGuard = 64 << 10;
 // Buffers of this size and more may be used for direct I/O, which looks at their alignment.
 constexpr size_t kDirectIo = 512;
@@ -21,7 +21,7 @@ constexpr size_t pages_up(size_t size) {
   return (size + kPage - 1) & ~(kPage - 1);
 }
 
-// `size` bytes, a multiple of the page, and inaccessible pages behind them.
+// `size` bytes, a multiple of the page, and inaccessible pages after them.
 std::byte* map_with_guard(size_t size) {
   int64_t at =
       raw_syscall(SYS_mmap, 0, size + kGuard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -40,7 +40,7 @@ void unmap(std::byte* begin, size_t size_with_guard) {
 // Lies at the beginning of its own mapping, in a page of its own.
 struct ScratchArena::Overflow {
   Overflow* next;
-  size_t size; // usable bytes behind the header page
+  size_t size; // usable bytes after the header page
   bool keepable;
 
   std::byte* data() { return reinterpret_cast<std::byte*>(this) + kPage; }
@@ -98,8 +98,8 @@ std::byte* ScratchArena::allocate_pages(size_t size, uint64_t like) {
   return map(offset + size, false) + offset;
 }
 
-void ScratchArena::restrict(std::byte* page, size_t size, Access access) {
-  int protection = access == Access::read ? PROT_READ : PROT_NONE;
+void ScratchArena::restrict(std::byte* page, size_t size, PageAccess access) {
+  int protection = access == PageAccess::read ? PROT_READ : PROT_NONE;
   int64_t result = raw_syscall(SYS_mprotect, raw_pointer(page), pages_up(size), protection);
   if (result < 0) limit("no memory for {} bytes of output of one system call", size);
 }

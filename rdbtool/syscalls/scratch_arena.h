@@ -28,8 +28,8 @@ public:
   // `size` bytes in pages of their own, at the place in them that `like` has in its.
   std::byte* allocate_pages(size_t size, uint64_t like);
   // Lets the kernel only read these pages, or not even that.
-  enum class Access : uint8_t { read, none };
-  static void restrict(std::byte* page, size_t size, Access access);
+  enum class PageAccess : uint8_t { read, none };
+  static void restrict(std::byte* page, size_t size, PageAccess access);
   // An address at which every access faults.
   std::byte* fault_address() const { return end_; }
 

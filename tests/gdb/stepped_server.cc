@@ -15,8 +15,7 @@ int main(int argc, char** argv) {
     Listener listener(argv[1]);
     printf("%s\n", listener.address().c_str());
     fflush(stdout);
-    serve(listener, target, Serve::until_stopped,
-          [](const std::string& line) { fprintf(stderr, "%s\n", line.c_str()); });
+    serve(listener, target, [](const std::string& line) { fprintf(stderr, "%s\n", line.c_str()); });
   } catch (const std::exception& error) {
     fprintf(stderr, "%s\n", error.what());
     return 1;

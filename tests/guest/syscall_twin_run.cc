@@ -68,7 +68,7 @@ int64_t TwinRun::perform(uint64_t number, SyscallArgs args, bool compare) {
 
   int64_t result;
   writes_.clear();
-  if (mode_ == Mode::Direct) {
+  if (mode_ == Mode::direct) {
     result = raw_call(number, args);
   } else {
     CallShape shape = shape_of(*info, args);
@@ -100,7 +100,7 @@ int64_t TwinRun::perform(uint64_t number, SyscallArgs args, bool compare) {
 }
 
 void TwinRun::expect_write(const void* to, size_t size) const {
-  if (mode_ == Mode::Direct) return;
+  if (mode_ == Mode::direct) return;
   ASSERT_EQ(writes_.size(), 1u);
   EXPECT_EQ(writes_[0].to.ptr<const void>(), to);
   EXPECT_EQ(writes_[0].size, size);
@@ -108,10 +108,10 @@ void TwinRun::expect_write(const void* to, size_t size) const {
 
 void expect_alike(const std::function<void(TwinRun& run, TwinGuest& guest)>& scenario) {
   TwinGuest guest;
-  TwinRun direct(TwinRun::Mode::Direct, guest);
+  TwinRun direct(TwinRun::Mode::direct, guest);
   scenario(direct, guest);
   guest.reset();
-  TwinRun redirected(TwinRun::Mode::Redirected, guest);
+  TwinRun redirected(TwinRun::Mode::redirected, guest);
   scenario(redirected, guest);
 
   ASSERT_EQ(direct.steps().size(), redirected.steps().size());

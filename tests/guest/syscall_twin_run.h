@@ -66,7 +66,7 @@ private:
 
 class TwinRun {
 public:
-  enum class Mode { Direct, Redirected };
+  enum class Mode { direct, redirected };
 
   TwinRun(Mode mode, TwinGuest& guest) : mode_(mode), guest_(guest) {}
 

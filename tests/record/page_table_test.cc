@@ -20,7 +20,7 @@ protected:
     table_->begin_wait(process, page, yields);
   }
   std::vector<uint32_t> circle(uint32_t process, uint32_t page) {
-    return table_->circle(process, page, [this](uint32_t p) { return !dead_.contains(p); });
+    return table_->find_deadlock(process, page, [this](uint32_t p) { return !dead_.contains(p); });
   }
   using Processes = std::vector<uint32_t>;
 

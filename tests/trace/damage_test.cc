@@ -138,7 +138,7 @@ protected:
     expect_prefix(file + ": whole");
   }
 
-  TempDir dir_{TempDir::Where::kMemory}; // thousands of small files are written
+  TempDir dir_{TempDir::Where::memory}; // thousands of small files are written
   std::string path_;
   Seen whole_;
 };

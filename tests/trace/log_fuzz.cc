@@ -176,7 +176,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     volatile uint64_t sum = 0;
     for (;;) {
       // With a checksum that is right.
-      Frame head = {};
+      RingFrame head = {};
       if (left.size() >= sizeof head) {
         std::memcpy(&head, left.data(), sizeof head);
         if (head.words > 0 && head.size() <= left.size())

@@ -11,7 +11,7 @@ namespace rdb::trace {
 
 TempDir::TempDir(Where where) {
   std::filesystem::path parent = std::filesystem::temp_directory_path();
-  if (where == Where::kMemory && access("/dev/shm", W_OK) == 0) parent = "/dev/shm";
+  if (where == Where::memory && access("/dev/shm", W_OK) == 0) parent = "/dev/shm";
   std::string pattern = (parent / "rdb-trace-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) std::abort();
   path_ = pattern;

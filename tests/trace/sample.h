@@ -16,8 +16,8 @@ namespace rdb::trace {
 // A new directory, removed with everything in it at the end. RDB_TRACE_DIR points to it meanwhile.
 class TempDir {
 public:
-  enum class Where { kDisk, kMemory }; // in memory if the machine has such a file system
-  explicit TempDir(Where where = Where::kDisk);
+  enum class Where { disk, memory }; // in memory if the machine has such a file system
+  explicit TempDir(Where where = Where::disk);
   ~TempDir();
   const std::string& path() const { return path_; }
 

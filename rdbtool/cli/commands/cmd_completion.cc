@@ -31,10 +31,10 @@ void write_pages(const std::string& folder) {
 } // namespace
 
 Action setup_completion(CommandOptions& command) {
-  struct Options {
+  struct CompletionOptions {
     std::string shell, pages;
   };
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompletionOptions>();
   command.option("SHELL", options->shell, "bash or zsh");
   command.option("--man", options->pages, "Write the manual pages into this folder instead");
   command.footer("For bash:  rdb completion bash >~/.local/share/bash-completion/completions/rdb\n"

@@ -19,7 +19,7 @@
 namespace rdb::cli {
 namespace {
 
-struct Options {
+struct DumpOptions {
   std::string trace;
   bool inputs = false;
   bool chunks = false;
@@ -41,7 +41,7 @@ void note_end(const trace::LogEnd& end, LogEnds& ends) {
   print_error("rdb: note: the log {}{}\n", closed ? "" : "is ", visible_text(end.describe()));
 }
 
-void dump_inputs(trace::InputReader inputs, const Options& options, LogEnds& ends) {
+void dump_inputs(trace::InputReader inputs, const DumpOptions& options, LogEnds& ends) {
   if (options.from != 0) inputs.seek(Time(options.from));
   while (const trace::Input* input = inputs.next()) {
     if (input->at.time.value > options.to) return;
@@ -50,7 +50,7 @@ void dump_inputs(trace::InputReader inputs, const Options& options, LogEnds& end
   note_end(inputs.end(), ends);
 }
 
-void dump_chunks(trace::ChunkReader chunks, const Options& options, LogEnds& ends) {
+void dump_chunks(trace::ChunkReader chunks, const DumpOptions& options, LogEnds& ends) {
   if (options.from != 0) chunks.seek(Time(options.from));
   while (const trace::TimedChunk* chunk = chunks.next()) {
     if (chunk->begin.value > options.to) return;
@@ -76,7 +76,7 @@ void dump_files(const trace::TraceReader& trace) {
   }
 }
 
-void draw_picture(const trace::TraceReader& trace, const Options& options) {
+void draw_picture(const trace::TraceReader& trace, const DumpOptions& options) {
   std::string text =
       chunk_picture(trace, trace::program_named(trace, options.process), {options.from, options.to});
   try {
@@ -86,7 +86,7 @@ void draw_picture(const trace::TraceReader& trace, const Options& options) {
   }
 }
 
-int dump(const Options& options) {
+int dump(const DumpOptions& options) {
   trace::TraceReader trace(options.trace);
   if (options.from > options.to) user_error("dump: --from {} lies after --to {}", options.from, options.to);
   if (!options.picture.empty()) {
@@ -118,7 +118,7 @@ int dump(const Options& options) {
 } // namespace
 
 Action setup_dump(CommandOptions& command) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DumpOptions>();
   command.trace(options->trace);
   command.flag("--inputs", options->inputs,
                "What entered the program (the default): time.ordinal, thread, kind, data");

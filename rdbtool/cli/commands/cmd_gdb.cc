@@ -3,14 +3,13 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/cli/bundles.h"
 #include "rdbtool/cli/command.h"
+#include "rdbtool/cli/ending_signals.h"
 #include "rdbtool/cli/gdb_process.h"
 #include "rdbtool/debug/regions/regions.h"
 #include "rdbtool/gdb/protocol/navigator.h"
 #include "rdbtool/gdb/protocol/server.h"
 
-#include <csignal>
 #include <filesystem>
-#include <unistd.h>
 
 namespace rdb::cli {
 namespace {
@@ -59,19 +58,6 @@ std::vector<std::string> source_settings(const Bundles& bundles) {
   return words;
 }
 
-// A server is ended by a signal; a Unix socket's file goes with it.
-std::string socket_file; // for the signal handler
-
-void remove_at_signal(const gdb::Listener& listener) {
-  if (!std::filesystem::is_socket(listener.address())) return;
-  socket_file = listener.address();
-  for (int number : {SIGINT, SIGTERM, SIGHUP})
-    signal(number, [](int received) {
-      unlink(socket_file.c_str());
-      _exit(128 + received);
-    });
-}
-
 int run(const GdbOptions& options, const std::vector<std::string>& arguments) {
   trace::TraceReader trace(options.trace);
   std::string program = options.no_module ? "" : trace.metadata().program;
@@ -87,9 +73,10 @@ int run(const GdbOptions& options, const std::vector<std::string>& arguments) {
   }
   check_names(target);
   gdb::Listener listener(options.server);
-  remove_at_signal(listener);
+  // A server is ended by a signal; a Unix socket's file goes with it.
+  if (std::filesystem::is_socket(listener.address())) remove_at_signal(listener.address());
   say(fmt::format("rdb: serving {}; in gdb: target remote {}", target.trace().path(), listener.address()));
-  gdb::serve(listener, target, gdb::Serve::until_stopped, say);
+  gdb::serve(listener, target, say);
   return 0;
 }
 

@@ -42,15 +42,15 @@ struct PrintOptions {
   bool changes = false, json = false, csv = false;
 };
 
-struct Wanted {
+struct PrintRequest {
   std::string trace;
   std::vector<debug::PrintRequest> requests;
   std::vector<std::string> flags;
 };
 
 // [TRACE] PLACE WHAT [PLACE WHAT]... [FLAGS]; with --code, [TRACE] PLACE [FLAGS].
-Wanted parse_words(const PrintOptions& options) {
-  Wanted wanted;
+PrintRequest parse_words(const PrintOptions& options) {
+  PrintRequest wanted;
   std::vector<std::string> words;
   size_t step = options.code.empty() ? 2 : 1;
   for (const std::string& word : options.words) {
@@ -260,7 +260,7 @@ private:
   }
 
   const PrintOptions& options_;
-  Wanted wanted_;
+  PrintRequest wanted_;
   trace::TraceReader trace_;
   trace::ProcessInfo process_;
   std::vector<debug::ProgramCopy> files_;

@@ -6,6 +6,7 @@
 #include "rdbtool/cli/bundles.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/cli/replay_each_program.h"
+#include "rdbtool/cli/terminal.h"
 #include "rdbtool/cli/trace_text.h"
 #include "rdbtool/debug/events/event_api.h"
 #include "rdbtool/debug/events/event_lines.h"
@@ -24,7 +25,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <fcntl.h>
 #include <fmt/ranges.h>
 #include <immintrin.h>
 #include <unistd.h>
@@ -47,63 +47,6 @@ struct ReplayOptions {
   debug::TraceOptions events;
   std::string syscalls; // "true", or names
   std::string protect;  // "true", or how
-};
-
-class Terminal final : public replay::OutputSink {
-public:
-  // Debug code may get another standard output later: these stay the user's.
-  Terminal() : out_(kept(STDOUT_FILENO)), error_(kept(STDERR_FILENO)) {}
-
-  void output(trace::OutputStream stream, const void* bytes, size_t size) override {
-    clear_progress();
-    has_shown_ |= size > 0;
-    int fd = stream == trace::OutputStream::standard_error ? error_ : out_;
-    const char* at = static_cast<const char*>(bytes);
-    while (size > 0) {
-      ssize_t n = write(fd, at, size);
-      if (n <= 0) {
-        // Of an error stream that takes nothing, nobody could be told.
-        if (fd == out_) lost_ = errno;
-        return;
-      }
-      at += n;
-      size -= static_cast<size_t>(n);
-    }
-  }
-
-  bool has_shown() const { return has_shown_; }
-
-  // Why some of it could not be written; 0 if all was.
-  int lost_output() const { return lost_; }
-
-  int output_fd() const { return out_; }
-  int event_fd() const { return error_; }
-
-  // One line that the next output, or the end, takes away again.
-  void show_progress(uint64_t done, uint64_t all) {
-    std::string text =
-        fmt::format("\r\033[Krdb: replaying, {} % of {} million instructions",
-                    all == 0 ? 0 : std::min<uint64_t>(done / (all / 100 + 1), 100), all / 1'000'000);
-    progress_ = write(error_, text.data(), text.size()) > 0;
-  }
-  void clear_progress() {
-    if (!progress_) return;
-    progress_ = false;
-    if (write(error_, "\r\033[K", 4) < 0) return; // nobody listens any more
-  }
-
-private:
-  // Far away from what debug code opens, if the limit of descriptors allows that.
-  static int kept(int fd) {
-    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 100);
-    return copy >= 0 ? copy : fcntl(fd, F_DUPFD_CLOEXEC, 3);
-  }
-
-  int out_;
-  int error_;
-  bool progress_ = false;
-  bool has_shown_ = false;
-  int lost_ = 0;
 };
 
 // The replay itself went well, but the user has not seen all of it. Where nobody listens any more, nobody
@@ -135,7 +78,7 @@ std::optional<guest::Ending> run_with_progress(replay::Replayer& replayer, uint6
 }
 
 // How long a tick of the CPU's clock takes, measured over the replay.
-class Clock {
+class TickRate {
 public:
   double ns_per_tick() const {
     uint64_t ticks = __rdtsc() - ticks_;
@@ -189,53 +132,32 @@ std::string children_with_output(const trace::TraceReader& trace) {
   return fmt::format("{}", fmt::join(found, ", "));
 }
 
-int play(const ReplayOptions& options, const trace::TraceReader& trace, const trace::ProcessInfo& program,
-         const Complain& complain) {
-  Terminal terminal;
-  auto session = std::make_unique<debug::DebugSession>();
-  debug::RegionRunner runner(*session, options.runner);
-  debug::Regions regions(options.regions, runner);
+// True if there are any.
+bool add_bundles(debug::Regions& regions, const ReplayOptions& options, const trace::TraceReader& trace,
+                 const trace::ProcessInfo& program) {
   // As the user named it, if it is the user's.
   const std::string& path =
       program.origin == trace::ProcessOrigin::spawned ? trace.metadata().program : program.program;
   Bundles bundles = choose_bundles(options.modules, options.no_module ? "" : path, trace);
-  bool has_bundle = !bundles.empty();
   for (auto& bundle : bundles)
     regions.add(std::move(bundle));
-  replay::Replayer replayer(trace, program, options.quiet ? nullptr : &terminal);
-  regions.check_selection();
-  if (has_bundle) replayer.add_observer(regions);
-  debug::Events events(*session);
-  std::optional<debug::EventTrace> event_trace;
-  auto lines = [&regions](const std::string& file, unsigned line) { return regions.edited_line(file, line); };
-  debug::EventApi event_api(*session, events, regions, runner, replayer, lines);
-  if (options.events.any()) event_trace.emplace(options.events, events, replayer, lines, terminal.event_fd());
-  if (options.events.any() || has_bundle) replayer.add_observer(events);
+  return !bundles.empty();
+}
+
+// What has been shown when debug code fails is not shown again by the checkpoint that takes over.
+void prepare_fallback(debug::RegionRunner& runner, const Terminal& terminal, replay::Replayer& replayer,
+                      bool has_bundle) {
   debug::Fallback& fallback = runner.fallback();
-  if (options.events.any() || has_bundle) {
-    for (int fd : {runner.output().is_captured() ? -1 : 1, 2, terminal.output_fd(), terminal.event_fd(),
-                   runner.output().terminal()})
-      if (fd >= 0) fallback.add_output(fd);
-    if (has_bundle) fallback.use();
-    // What is said of the process's ancestors is theirs.
-    if (replayer.when_own_log_begins([&fallback] { fallback.mute(false); })) fallback.mute(true);
-  }
-  // Why it ends there is for the user, whatever the way.
-  std::unique_ptr<debug::Fallback, void (*)(debug::Fallback*)> unmute(
-      &fallback, [](debug::Fallback* muted) { muted->mute(false); });
-  // Debug code is the user's own, and may do what it likes.
-  if (!has_bundle) replay::confine({.hardware_breakpoints = options.events.any()});
-  Clock clock;
-  // Debug output would run into the line.
-  bool progress = isatty(2) && !has_bundle && !options.events.any();
-  std::optional<guest::Ending> ending;
-  try {
-    ending = progress ? run_with_progress(replayer, options.to, last_time_of(trace, program).value, terminal)
-                      : replayer.run(Time(options.to));
-  } catch (const replay::Divergence& difference) {
-    replay::report_divergence(replayer, difference);
-  }
-  unmute.reset();
+  for (int fd : {runner.output().is_captured() ? -1 : 1, 2, terminal.output_fd(), terminal.event_fd(),
+                 runner.output().terminal()})
+    if (fd >= 0) fallback.add_output(fd);
+  if (has_bundle) fallback.use();
+  // What is said of the process's ancestors is theirs.
+  if (replayer.when_own_log_begins([&fallback] { fallback.mute(false); })) fallback.mute(true);
+}
+
+// What the user has asked for and has not got.
+Complaints complaints_of(debug::Regions& regions, const debug::Events& events) {
   Complaints complaints;
   for (std::string why : regions.unused()) {
     std::ranges::replace(why, '\n', ' ');
@@ -246,23 +168,93 @@ int play(const ReplayOptions& options, const trace::TraceReader& trace, const tr
     complaints.push_back({fmt::format("nothing in the recording is called {}", name)});
   for (const std::string& remark : events.ambiguous())
     complaints.push_back({remark});
+  return complaints;
+}
+
+void report_death(replay::Replayer& replayer, const guest::Ending& ending,
+                  const replay::Backtracer::LineMap& lines, const trace::ProcessInfo& program) {
+  replay::Backtracer backtracer(replayer);
+  backtracer.set_line_map(lines);
+  print_error("rdb: the program died of {} at time {}, thread {}\n{}", guest::describe(ending),
+              replayer.now().value, replayer.thread().value, replay::describe(backtracer.frames(64)));
+  bool is_first = &program == &trace::program_named(replayer.trace(), "");
+  print_error("rdb: 'rdb gdb{0}' looks around there and goes back, 'rdb replay{0} --to TIME' stops earlier; "
+              "debug regions in its source run on the next replay\n",
+              is_first ? "" : fmt::format(" -p {}", program.name));
+}
+
+// The replay has come to the time that the user asked for, or to the end of a log that does not say how the
+// program ended. Says which; the exit status.
+int finish_early(const ReplayOptions& options, replay::Replayer& replayer,
+                 const trace::ProcessInfo& program) {
+  const trace::LogEnd& log_end = replayer.log_end();
+  if (replayer.now().value >= options.to) {
+    print_error("rdb: stopped at time {}, pc {:#x}\n", replayer.now().value, replayer.registers().rip);
+    return 0;
+  }
+  bool killed = trace::was_killed(replayer.trace(), program, log_end);
+  if (killed && log_end.kind == trace::LogEnd::Kind::closed) {
+    print_error(
+        "rdb: the program was killed by SIGKILL after time {}; what it did since its last system call is "
+        "not recorded\n",
+        replayer.now().value);
+    if (options.no_status) return 0;
+    guest::end_as({guest::Ending::Kind::signalled, SIGKILL});
+  }
+  std::string why = log_end.describe();
+  // The time is said already.
+  if (log_end.kind == trace::LogEnd::Kind::closed) why.erase(0, why.find(": ") + 2);
+  print_error("rdb: the recording ends at time {}: {}\n", replayer.now().value, why);
+  if (trace::is_damaged(replayer.trace(), log_end)) return kExitUsage;
+  if (killed && !options.no_status) guest::end_as({guest::Ending::Kind::signalled, SIGKILL});
+  return 0;
+}
+
+int play(const ReplayOptions& options, const trace::TraceReader& trace, const trace::ProcessInfo& program,
+         const Complain& complain) {
+  Terminal terminal;
+  auto session = std::make_unique<debug::DebugSession>();
+  debug::RegionRunner runner(*session, options.runner);
+  debug::Regions regions(options.regions, runner);
+  bool has_bundle = add_bundles(regions, options, trace, program);
+  replay::Replayer replayer(trace, program, options.quiet ? nullptr : &terminal);
+  regions.check_selection();
+  if (has_bundle) replayer.add_observer(regions);
+  debug::Events events(*session);
+  std::optional<debug::EventTrace> event_trace;
+  auto lines = [&regions](const std::string& file, unsigned line) { return regions.edited_line(file, line); };
+  debug::EventApi event_api(*session, events, regions, runner, replayer, lines);
+  bool traces_events = options.events.any();
+  if (traces_events) event_trace.emplace(options.events, events, replayer, lines, terminal.event_fd());
+  if (traces_events || has_bundle) {
+    replayer.add_observer(events);
+    prepare_fallback(runner, terminal, replayer, has_bundle);
+  }
+  // Why it ends there is for the user, whatever the way.
+  std::unique_ptr<debug::Fallback, void (*)(debug::Fallback*)> unmute(
+      &runner.fallback(), [](debug::Fallback* muted) { muted->mute(false); });
+  // Debug code is the user's own, and may do what it likes.
+  if (!has_bundle) replay::confine({.hardware_breakpoints = traces_events});
+  TickRate tick_rate;
+  // Debug output would run into the line.
+  bool progress = isatty(2) && !has_bundle && !traces_events;
+  std::optional<guest::Ending> ending;
+  try {
+    ending = progress ? run_with_progress(replayer, options.to, last_time_of(trace, program).value, terminal)
+                      : replayer.run(Time(options.to));
+  } catch (const replay::Divergence& difference) {
+    replay::report_divergence(replayer, difference);
+  }
+  unmute.reset();
+
+  Complaints complaints = complaints_of(regions, events);
   if (ending && options.process.empty() && !options.quiet && !terminal.has_shown())
     if (std::string where = children_with_output(trace); !where.empty())
       complaints.push_back({"it has printed nothing itself; its children have: " + where});
   complain(complaints);
-  if (options.stats) print_stats(regions, clock.ns_per_tick());
-  if (ending && ending->kind == guest::Ending::Kind::signalled && !options.no_report) {
-    replay::Backtracer backtracer(replayer);
-    backtracer.set_line_map(lines);
-    print_error("rdb: the program died of {} at time {}, thread {}\n{}", guest::describe(*ending),
-                replayer.now().value, replayer.thread().value, replay::describe(backtracer.frames(64)));
-    std::string which =
-        &program == &trace::program_named(trace, "") ? "" : fmt::format(" -p {}", program.name);
-    print_error(
-        "rdb: 'rdb gdb{0}' looks around there and goes back, 'rdb replay{0} --to TIME' stops earlier; "
-        "debug regions in its source run on the next replay\n",
-        which);
-  }
+  if (options.stats) print_stats(regions, tick_rate.ns_per_tick());
+  if (ending && ending->kind == guest::Ending::Kind::signalled && !options.no_report)
+    report_death(replayer, *ending, lines, program);
   const trace::ProcessInfo* next = next_program(trace, program);
   if (ending && next != nullptr && !options.process.empty())
     print_error("rdb: at time {} it became another program by execve: 'rdb replay -p {}'\n",
@@ -271,26 +263,7 @@ int play(const ReplayOptions& options, const trace::TraceReader& trace, const tr
   check_output(runner.output().lost(), "debug output");
   if (ending && options.no_status) return 0;
   if (ending) guest::end_as(*ending);
-  if (replayer.now().value >= options.to) {
-    print_error("rdb: stopped at time {}, pc {:#x}\n", replayer.now().value, replayer.registers().rip);
-    return 0;
-  }
-  bool killed = trace::was_killed(trace, program, replayer.log_end());
-  if (killed && replayer.log_end().kind == trace::LogEnd::Kind::closed) {
-    print_error(
-        "rdb: the program was killed by SIGKILL after time {}; what it did since its last system call is "
-        "not recorded\n",
-        replayer.now().value);
-    if (options.no_status) return 0;
-    guest::end_as({guest::Ending::Kind::signalled, SIGKILL});
-  }
-  std::string why = replayer.log_end().describe();
-  // The time is said already.
-  if (replayer.log_end().kind == trace::LogEnd::Kind::closed) why.erase(0, why.find(": ") + 2);
-  print_error("rdb: the recording ends at time {}: {}\n", replayer.now().value, why);
-  if (trace::is_damaged(trace, replayer.log_end())) return kExitUsage;
-  if (killed && !options.no_status) guest::end_as({guest::Ending::Kind::signalled, SIGKILL});
-  return 0;
+  return finish_early(options, replayer, program);
 }
 
 int run_replay(const ReplayOptions& options) {
@@ -337,7 +310,7 @@ Action setup_replay(CommandOptions& command) {
   command.option("--until", options->regions.to, "Run regions up to this time").not_negative();
   command.option("--max-hits", options->regions.max_hits, "Run each region at most this often")
       .not_negative();
-  // A flag, so that the trace's name behind it is not taken for its value.
+  // A flag, so that the trace's name after it is not taken for its value.
   command.flag("--trace-syscalls", options->syscalls,
                "Show every system call, or those named: --trace-syscalls=write,read");
   command.option("--trace-calls", options->events.calls,

@@ -218,35 +218,17 @@ void classify_branch(const ZydisDecodedInstruction& zydis, Instruction& out) {
   }
 }
 
-} // namespace
-
-uint64_t Instruction::rip_target() const {
-  int32_t displacement;
-  std::memcpy(&displacement, bytes + disp_offset, 4);
-  uint64_t address = end() + static_cast<int64_t>(displacement);
-  return address32 ? static_cast<uint32_t>(address) : address;
+// No instruction; but it may be one when one of the bytes that were looked at has changed.
+void take_invalid(ZyanStatus status, const uint8_t* bytes, size_t size, Instruction& out) {
+  out.kind = Kind::invalid;
+  if (status == ZYDIS_STATUS_INSTRUCTION_TOO_LONG) out.opcode = kProtectionFault;
+  out.length = static_cast<uint8_t>(std::min(size, sizeof out.bytes));
+  std::memcpy(out.bytes, bytes, out.length);
 }
 
-bool decode(uint64_t pc, const uint8_t* bytes, size_t size, Instruction& out) {
-  out = Instruction();
-  return decode_fast(pc, bytes, size, out) || decode_fully(pc, bytes, size, out);
-}
-
-bool decode_fully(uint64_t pc, const uint8_t* bytes, size_t size, Instruction& out) {
-  out = Instruction();
-  out.pc = pc;
-  ZydisDecodedInstruction zydis;
-  ZydisDecoderContext context;
-  ZyanStatus status = ZydisDecoderDecodeInstruction(&decoder(), &context, bytes, size, &zydis);
-  if (status == ZYDIS_STATUS_NO_MORE_DATA) return false;
-  if (!ZYAN_SUCCESS(status)) {
-    out.kind = Kind::invalid;
-    if (status == ZYDIS_STATUS_INSTRUCTION_TOO_LONG) out.opcode = kProtectionFault;
-    // All that was looked at: it may be an instruction when one of these has changed.
-    out.length = static_cast<uint8_t>(std::min(size, sizeof out.bytes));
-    std::memcpy(out.bytes, bytes, out.length);
-    return true;
-  }
+// Which bytes of it are what.
+void take_shape(const ZydisDecodedInstruction& zydis, const ZydisDecoderContext& context,
+                const uint8_t* bytes, Instruction& out) {
   out.length = zydis.length;
   std::memcpy(out.bytes, bytes, zydis.length);
   out.address32 = zydis.address_width == 32;
@@ -279,37 +261,77 @@ bool decode_fully(uint64_t pc, const uint8_t* bytes, size_t size, Instruction& o
     out.memory = zydis.raw.modrm.mod != 3;
     out.rip_relative = zydis.raw.modrm.mod == 0 && zydis.raw.modrm.rm == 5;
   }
-  out.x87 = uses_x87(zydis);
-  if (zydis.meta.category == ZYDIS_CATEGORY_COND_BR || zydis.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
-      zydis.meta.category == ZYDIS_CATEGORY_CALL || zydis.meta.category == ZYDIS_CATEGORY_RET) {
-    // xbegin counts as a conditional branch for Zydis; iret and sysret as returns.
-    if (kRuleIndex.index[zydis.mnemonic] == 0) {
-      classify_branch(zydis, out);
-      return true;
+}
+
+void apply(const Rule& rule, const ZydisDecodedInstruction& zydis, Instruction& out) {
+  out.kind = rule.kind;
+  out.input = rule.input;
+  out.emulated = rule.emulated;
+  out.refusal = rule.refusal;
+  if (rule.emulated == Emulated::software_interrupt) {
+    out.opcode = static_cast<uint8_t>(zydis.raw.imm[0].value.u);
+    if (out.opcode == 0x80) {
+      out.kind = Kind::refused;
+      out.refusal = "int 0x80 (32-bit system calls)";
     }
   }
-  if (uint8_t rule_number = kRuleIndex.index[zydis.mnemonic]) {
-    const Rule& rule = kRules[rule_number - 1];
-    out.kind = rule.kind;
-    out.input = rule.input;
-    out.emulated = rule.emulated;
-    out.refusal = rule.refusal;
-    if (rule.emulated == Emulated::software_interrupt) {
-      out.opcode = static_cast<uint8_t>(zydis.raw.imm[0].value.u);
-      if (out.opcode == 0x80) {
-        out.kind = Kind::refused;
-        out.refusal = "int 0x80 (32-bit system calls)";
-      }
-    }
-    if (!is_on_this_cpu(zydis.mnemonic)) out.kind = Kind::invalid;
-    if (rule.emulated == Emulated::xbegin)
-      out.target = out.end() + static_cast<uint64_t>(zydis.raw.imm[0].value.s);
+  if (!is_on_this_cpu(zydis.mnemonic)) out.kind = Kind::invalid;
+  if (rule.emulated == Emulated::xbegin)
+    out.target = out.end() + static_cast<uint64_t>(zydis.raw.imm[0].value.s);
+}
+
+bool is_branch(const ZydisDecodedInstruction& zydis) {
+  switch (zydis.meta.category) {
+  case ZYDIS_CATEGORY_COND_BR:
+  case ZYDIS_CATEGORY_UNCOND_BR:
+  case ZYDIS_CATEGORY_CALL:
+  case ZYDIS_CATEGORY_RET:
+    return true;
+  default:
+    return false;
+  }
+}
+
+void note_flags(const ZydisDecodedInstruction& zydis, Instruction& out) {
+  if (!writes_all_flags(zydis.mnemonic) || zydis.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY) return;
+  out.writes_all_flags = true;
+  out.flags_again = zydis.mnemonic == ZYDIS_MNEMONIC_CMP || zydis.mnemonic == ZYDIS_MNEMONIC_TEST;
+}
+
+} // namespace
+
+uint64_t Instruction::rip_target() const {
+  int32_t displacement;
+  std::memcpy(&displacement, bytes + disp_offset, 4);
+  uint64_t address = end() + static_cast<int64_t>(displacement);
+  return address32 ? static_cast<uint32_t>(address) : address;
+}
+
+bool decode(uint64_t pc, const uint8_t* bytes, size_t size, Instruction& out) {
+  out = Instruction();
+  return decode_fast(pc, bytes, size, out) || decode_fully(pc, bytes, size, out);
+}
+
+bool decode_fully(uint64_t pc, const uint8_t* bytes, size_t size, Instruction& out) {
+  out = Instruction();
+  out.pc = pc;
+  ZydisDecodedInstruction zydis;
+  ZydisDecoderContext context;
+  ZyanStatus status = ZydisDecoderDecodeInstruction(&decoder(), &context, bytes, size, &zydis);
+  if (status == ZYDIS_STATUS_NO_MORE_DATA) return false;
+  if (!ZYAN_SUCCESS(status)) {
+    take_invalid(status, bytes, size, out);
     return true;
   }
-  if (writes_all_flags(zydis.mnemonic) && zydis.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY) {
-    out.writes_all_flags = true;
-    out.flags_again = zydis.mnemonic == ZYDIS_MNEMONIC_CMP || zydis.mnemonic == ZYDIS_MNEMONIC_TEST;
-  }
+  take_shape(zydis, context, bytes, out);
+  out.x87 = uses_x87(zydis);
+  // xbegin counts as a conditional branch for Zydis; iret and sysret as returns.
+  if (uint8_t rule = kRuleIndex.index[zydis.mnemonic])
+    apply(kRules[rule - 1], zydis, out);
+  else if (is_branch(zydis))
+    classify_branch(zydis, out);
+  else
+    note_flags(zydis, out);
   return true;
 }
 

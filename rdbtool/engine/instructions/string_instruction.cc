@@ -2,72 +2,85 @@
 #include "rdbtool/engine/instructions/string_instruction.h"
 
 namespace rdb::engine {
+namespace {
+
+using Operation = StringInstruction::Operation;
+
+struct Prefixes {
+  bool repeats = false;
+  bool word = false; // operands of two bytes
+  bool wide = false; // of eight: REX.W, which counts only right before the opcode
+  bool address32 = false;
+  uint8_t segment = 0;
+};
+
+// False: it is no prefix but the opcode.
+bool take_prefix(uint8_t byte, Prefixes& prefixes) {
+  const bool rex = (byte & 0xF0) == 0x40;
+  switch (byte) {
+  case 0x40 ... 0x4F:
+    break;
+  case 0xF2: // on movs, stos and lods the CPU takes repne for rep
+  case 0xF3:
+    prefixes.repeats = true;
+    break;
+  case 0x66:
+    prefixes.word = true;
+    break;
+  case 0x67:
+    prefixes.address32 = true;
+    break;
+  case 0x64: // FS and GS
+  case 0x65:
+    prefixes.segment = byte;
+    break;
+  case 0x26: // the other segments begin at 0
+  case 0x2E:
+  case 0x36:
+  case 0x3E:
+  case 0xF0: // lock
+    break;
+  default:
+    return false;
+  }
+  prefixes.wide = rex && byte & 8;
+  return true;
+}
+
+std::optional<Operation> operation_of(uint8_t opcode) {
+  switch (opcode & 0xFE) {
+  case 0xA4:
+    return Operation::movs;
+  case 0xA6:
+    return Operation::cmps;
+  case 0xAA:
+    return Operation::stos;
+  case 0xAC:
+    return Operation::lods;
+  case 0xAE:
+    return Operation::scas;
+  default:
+    return std::nullopt;
+  }
+}
+
+} // namespace
 
 std::optional<StringInstruction> repeated_string(const Instruction& instruction) {
-  using Operation = StringInstruction::Operation;
-  constexpr uint8_t kRepne = 0xF2, kRep = 0xF3, kOperandSize = 0x66, kAddressSize = 0x67;
-  constexpr uint8_t kFs = 0x64, kGs = 0x65;
+  Prefixes prefixes;
+  size_t at = 0;
+  while (at < instruction.length && take_prefix(instruction.bytes[at], prefixes))
+    ++at;
+  if (at == instruction.length || !prefixes.repeats) return std::nullopt;
+  const uint8_t opcode = instruction.bytes[at];
+  std::optional<Operation> operation = operation_of(opcode);
+  if (!operation) return std::nullopt;
   StringInstruction result;
-  bool repeats = false, word = false, wide = false;
-  for (size_t i = 0; i < instruction.length; ++i) {
-    uint8_t byte = instruction.bytes[i];
-    if ((byte & 0xF0) == 0x40) { // REX, which counts only right before the opcode
-      wide = byte & 8;
-      continue;
-    }
-    switch (byte) {
-    case kRepne: // on movs, stos and lods the CPU takes both for the same
-    case kRep:
-      repeats = true;
-      wide = false;
-      continue;
-    case kOperandSize:
-      word = true;
-      wide = false;
-      continue;
-    case kAddressSize:
-      result.address32 = true;
-      wide = false;
-      continue;
-    case kFs:
-    case kGs:
-      result.segment = byte;
-      wide = false;
-      continue;
-    case 0x26: // the other segments begin at 0
-    case 0x2E:
-    case 0x36:
-    case 0x3E:
-    case 0xF0:
-      wide = false;
-      continue;
-    default:
-      break;
-    }
-    switch (byte & 0xFE) {
-    case 0xA4:
-      result.operation = Operation::movs;
-      break;
-    case 0xA6:
-      result.operation = Operation::cmps;
-      break;
-    case 0xAA:
-      result.operation = Operation::stos;
-      break;
-    case 0xAC:
-      result.operation = Operation::lods;
-      break;
-    case 0xAE:
-      result.operation = Operation::scas;
-      break;
-    default:
-      return std::nullopt;
-    }
-    if (!repeats) return std::nullopt;
-    if (byte & 1) result.size = wide ? 8 : word ? 2 : 4;
-    return result;
-  }
-  return std::nullopt;
+  result.operation = *operation;
+  result.address32 = prefixes.address32;
+  result.segment = prefixes.segment;
+  if (opcode & 1) result.size = prefixes.wide ? 8 : prefixes.word ? 2 : 4;
+  return result;
 }
 
 } // namespace rdb::engine

@@ -35,9 +35,9 @@ size_t read_vsyscall(uint64_t pc, uint8_t* to, size_t size) {
 
 // What the guest may execute from pc on. A page is read only if an instruction reaches into it: to read one
 // that another process has is to wait for it.
-class Code {
+class FetchedCode {
 public:
-  Code(GuestMemory& memory, uint64_t pc, size_t most)
+  FetchedCode(GuestMemory& memory, uint64_t pc, size_t most)
       : memory_(memory), pc_(pc), room_(std::min(most, sizeof bytes_)) {}
 
   const uint8_t* at(uint64_t pc) const { return bytes_ + (pc - pc_); }
@@ -81,7 +81,7 @@ void find_basic(GuestMemory& memory, const StopSet& stops, uint64_t pc, size_t m
   out.end = PathEnd::goes_on;
   out.trust = CodeTrust::watched;
   out.x87 = false;
-  Code code(memory, pc, most * kLongestInstruction);
+  FetchedCode code(memory, pc, most * kLongestInstruction);
   uint64_t at = pc;
   while (out.steps.size() < most) {
     if (!out.steps.empty() && !stops.empty() && stops.count(at)) {

@@ -30,7 +30,7 @@ Translator::Next Translator::record_trace(Stop& stop) {
   uint64_t head = state_.registers.rip;
   std::vector<PathStep>& trace = trace_;
   trace.clear();
-  std::vector<uint64_t> returns; // addresses behind calls that the trace has gone into
+  std::vector<uint64_t> returns; // addresses after calls that the trace has gone into
   bool loops = false;
   // What is executed while recording is executed unchecked, but for single instructions.
   const size_t unit = watches_.empty() ? kLongestUnit : 1;
@@ -42,10 +42,10 @@ Translator::Next Translator::record_trace(Stop& stop) {
     size_t begin = trace.size();
     trace.insert(trace.end(), path_.steps.begin(), path_.steps.end());
     if (path_.steps.back().instruction.kind >= Kind::system_call) break; // the host's turn: the trace's end
-    left_at_hook_ = false;
+    hook_calls_.code_left = false;
     Next next = step(stop, unit);
-    if (next == Next::stop) return next; // a fault: the path is not worth keeping
-    if (left_at_hook_) return next;      // only part of the path was executed
+    if (next == Next::stop) return next;    // a fault: the path is not worth keeping
+    if (hook_calls_.code_left) return next; // only part of the path was executed
     uint64_t after = state_.registers.rip;
     trace.back().next = after;
     const Instruction last = trace.back().instruction;

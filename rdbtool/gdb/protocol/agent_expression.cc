@@ -75,6 +75,8 @@ public:
 
 private:
   void execute(uint8_t opcode);
+  void rearrange(uint8_t opcode);
+  void extend(uint8_t opcode);
   void binary(uint8_t opcode, uint64_t a, uint64_t b);
   void divide(uint8_t opcode, uint64_t a, uint64_t b);
   void dereference(size_t size);
@@ -148,25 +150,14 @@ private:
 
 void ExpressionMachine::execute(uint8_t opcode) {
   switch (opcode) {
-  case op_add:
-  case op_sub:
-  case op_mul:
-  case op_lsh:
-  case op_rsh_signed:
-  case op_rsh_unsigned:
-  case op_bit_and:
-  case op_bit_or:
-  case op_bit_xor:
-  case op_equal:
-  case op_less_signed:
-  case op_less_unsigned: {
+  case op_add ... op_mul:
+  case op_lsh ... op_rsh_unsigned:
+  case op_bit_and ... op_bit_xor:
+  case op_equal ... op_less_unsigned: {
     uint64_t b = pop(), a = pop();
     return binary(opcode, a, b);
   }
-  case op_div_signed:
-  case op_div_unsigned:
-  case op_rem_signed:
-  case op_rem_unsigned: {
+  case op_div_signed ... op_rem_unsigned: {
     uint64_t b = pop(), a = pop();
     return divide(opcode, a, b);
   }
@@ -174,25 +165,18 @@ void ExpressionMachine::execute(uint8_t opcode) {
     return push(pop() == 0);
   case op_bit_not:
     return push(~pop());
-  case op_ext: {
-    uint64_t bits = operand(1), value = pop();
-    if (bits == 0 || bits > 64) return fail();
-    uint64_t shift = 64 - bits;
-    return push(static_cast<uint64_t>(static_cast<int64_t>(value << shift) >> shift));
+  case op_ext:
+  case op_zero_ext:
+    return extend(opcode);
+  case op_ref8 ... op_ref64:
+    return dereference(size_t{1} << (opcode - op_ref8));
+  case op_const8 ... op_const64:
+    return push(operand(size_t{1} << (opcode - op_const8)));
+  case op_reg: {
+    auto value = context_.register_value(static_cast<unsigned>(operand(2)));
+    next_ += cut_of_base();
+    return value ? push(*value) : fail();
   }
-  case op_zero_ext: {
-    uint64_t bits = operand(1), value = pop();
-    if (bits == 0 || bits > 64) return fail();
-    return push(bits == 64 ? value : value & ((uint64_t{1} << bits) - 1));
-  }
-  case op_ref8:
-    return dereference(1);
-  case op_ref16:
-    return dereference(2);
-  case op_ref32:
-    return dereference(4);
-  case op_ref64:
-    return dereference(8);
   case op_if_goto: {
     uint64_t place = operand(2);
     if (pop() != 0) jump(place);
@@ -200,19 +184,21 @@ void ExpressionMachine::execute(uint8_t opcode) {
   }
   case op_goto:
     return jump(operand(2));
-  case op_const8:
-    return push(operand(1));
-  case op_const16:
-    return push(operand(2));
-  case op_const32:
-    return push(operand(4));
-  case op_const64:
-    return push(operand(8));
-  case op_reg: {
-    auto value = context_.register_value(static_cast<unsigned>(operand(2)));
-    next_ += cut_of_base();
-    return value ? push(*value) : fail();
+  case op_dup:
+  case op_pop:
+  case op_swap:
+  case op_pick:
+  case op_rot:
+    return rearrange(opcode);
+  case op_float: // gdb never generates it
+  default:
+    return fail();
   }
+}
+
+// What only moves values on the stack.
+void ExpressionMachine::rearrange(uint8_t opcode) {
+  switch (opcode) {
   case op_dup:
     return push(peek(0));
   case op_pop:
@@ -225,16 +211,22 @@ void ExpressionMachine::execute(uint8_t opcode) {
   }
   case op_pick:
     return push(peek(operand(1)));
-  case op_rot: { // a b c -> c a b
+  default: { // op_rot: a b c -> c a b
     uint64_t c = pop(), b = pop(), a = pop();
     push(c);
     push(a);
     return push(b);
   }
-  case op_float: // gdb never generates it
-  default:
-    return fail();
   }
+}
+
+// A value of so many bits becomes one of 64.
+void ExpressionMachine::extend(uint8_t opcode) {
+  uint64_t bits = operand(1), value = pop();
+  if (bits == 0 || bits > 64) return fail();
+  uint64_t shift = 64 - bits;
+  if (opcode == op_zero_ext) return push(value << shift >> shift);
+  return push(static_cast<uint64_t>(static_cast<int64_t>(value << shift) >> shift));
 }
 
 void ExpressionMachine::binary(uint8_t opcode, uint64_t a, uint64_t b) {

@@ -38,7 +38,7 @@ enum class Where : uint8_t {
   ymm_high,
 };
 
-struct Entry {
+struct RegisterRow {
   std::string name;
   unsigned bits;
   const char* type;
@@ -48,10 +48,10 @@ struct Entry {
   unsigned index;
 };
 
-std::vector<Entry> make_table() {
+std::vector<RegisterRow> make_table() {
   constexpr const char* kCore = "org.gnu.gdb.i386.core";
   constexpr const char* kSse = "org.gnu.gdb.i386.sse";
-  std::vector<Entry> table;
+  std::vector<RegisterRow> table;
   // gdb's order, with the index in the order of the encoding.
   constexpr struct {
     const char* name;
@@ -85,8 +85,8 @@ std::vector<Entry> make_table() {
   return table;
 }
 
-const std::vector<Entry>& table() {
-  static const std::vector<Entry> entries = make_table();
+const std::vector<RegisterRow>& table() {
+  static const std::vector<RegisterRow> entries = make_table();
   return entries;
 }
 
@@ -248,7 +248,7 @@ Bytes slice(const Bytes& image, size_t place, size_t size) {
           image.begin() + static_cast<ptrdiff_t>(place + size)};
 }
 
-Bytes entry_bytes(const Entry& entry, const ThreadRegisters& registers, const Bytes& image) {
+Bytes entry_bytes(const RegisterRow& entry, const ThreadRegisters& registers, const Bytes& image) {
   switch (entry.where) {
   case Where::general:
     return bytes_of(registers.gpr[entry.index]);
@@ -282,7 +282,7 @@ uint64_t number_of(std::span<const std::byte> bytes) {
   return value;
 }
 
-void set_entry(const Entry& entry, ThreadRegisters& registers, std::span<const std::byte> bytes) {
+void set_entry(const RegisterRow& entry, ThreadRegisters& registers, std::span<const std::byte> bytes) {
   uint64_t number = number_of(bytes);
   switch (entry.where) {
   case Where::general:
@@ -353,7 +353,7 @@ std::string target_description() {
       "<architecture>i386:x86-64</architecture>\n<osabi>GNU/Linux</osabi>\n";
   std::string feature;
   unsigned number = 0;
-  for (const Entry& entry : table()) {
+  for (const RegisterRow& entry : table()) {
     if (feature != entry.feature) {
       if (!feature.empty()) xml += "</feature>\n";
       feature = entry.feature;
@@ -382,7 +382,7 @@ bool set_register_bytes(ThreadRegisters& registers, unsigned number, std::span<c
 Bytes all_register_bytes(const ThreadRegisters& registers) {
   Bytes image = settled_image(registers);
   Bytes all;
-  for (const Entry& entry : table()) {
+  for (const RegisterRow& entry : table()) {
     Bytes bytes = entry_bytes(entry, registers, image);
     all.insert(all.end(), bytes.begin(), bytes.end());
   }
@@ -391,7 +391,7 @@ Bytes all_register_bytes(const ThreadRegisters& registers) {
 
 bool set_all_register_bytes(ThreadRegisters& registers, std::span<const std::byte> bytes) {
   ThreadRegisters changed = registers;
-  for (const Entry& entry : table()) {
+  for (const RegisterRow& entry : table()) {
     size_t size = entry.bits / 8;
     if (bytes.size() < size) return false;
     set_entry(entry, changed, bytes.first(size));
@@ -404,7 +404,7 @@ bool set_all_register_bytes(ThreadRegisters& registers, std::span<const std::byt
 
 std::optional<uint64_t> register_number_value(const ThreadRegisters& registers, unsigned number) {
   if (number >= table().size()) return std::nullopt;
-  const Entry& entry = table()[number];
+  const RegisterRow& entry = table()[number];
   if (entry.bits > 64) return std::nullopt;
   // The common ones without a copy of the vector state.
   if (entry.where == Where::general) return registers.gpr[entry.index];

@@ -129,17 +129,16 @@ void serve_connection(int fd, Target& target, Navigator& navigator, const Say& s
     if (!conversation.go_on()) break;
 }
 
-bool serve(Listener& listener, Target& target, Serve how, const Say& say, int stop_fd,
+bool serve(Listener& listener, Target& target, const Say& say, int stop_fd,
            const std::function<void()>& on_move) {
   Navigator navigator(target);
   bool connected = false;
-  do {
+  for (;;) {
     int fd = listener.accept(stop_fd);
-    if (fd < 0) break;
+    if (fd < 0) return connected;
     connected = true;
     serve_connection(fd, target, navigator, say, on_move);
-  } while (how == Serve::until_stopped);
-  return connected;
+  }
 }
 
 } // namespace rdb::gdb

@@ -42,10 +42,9 @@ class Navigator;
 void serve_connection(int fd, Target& target, Navigator& navigator, const Say& say,
                       const std::function<void()>& on_move = {});
 
-enum class Serve : uint8_t { one_connection, until_stopped };
-// Accepts and serves. Returns after the first connection, or when `stop_fd` becomes readable. True if anybody
+// Accepts and serves, one connection after the other, until `stop_fd` becomes readable. True if anybody
 // connected. `on_move` is called each time that the debugger lets the program run.
-bool serve(Listener& listener, Target& target, Serve how, const Say& say, int stop_fd = -1,
+bool serve(Listener& listener, Target& target, const Say& say, int stop_fd = -1,
            const std::function<void()>& on_move = {});
 
 } // namespace rdb::gdb

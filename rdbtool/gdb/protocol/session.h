@@ -47,7 +47,7 @@ private:
     uint64_t kind;
     auto operator<=>(const PointKey&) const = default;
   };
-  enum class Diversion : uint8_t { none, allowed, active };
+  enum class DiversionState : uint8_t { none, allowed, active };
 
   // session.cc: one per kind of request.
   std::string answer(const request::Unsupported&);
@@ -135,7 +135,7 @@ private:
   // been told to look at another one. It is shown as the one that runs next.
   std::optional<ThreadId> ghost_;
 
-  Diversion diversion_ = Diversion::none;
+  DiversionState diversion_ = DiversionState::none;
   int siginfo_reads_ = 0;                        // that have not been answered by a write
   std::map<ThreadId, ThreadRegisters> recorded_; // of all threads, from before the diversion
   std::optional<GuestAddr> malloc_;              // the function that gdb calls for memory

@@ -22,7 +22,7 @@ constexpr size_t kRax = 0, kRsp = 4, kRdi = 7; // in the order of the encoding
 
 void Session::siginfo_read() {
   ++siginfo_reads_;
-  if (diversion_ == Diversion::none) diversion_ = Diversion::allowed;
+  if (diversion_ == DiversionState::none) diversion_ = DiversionState::allowed;
 }
 
 void Session::siginfo_written() {
@@ -30,18 +30,18 @@ void Session::siginfo_written() {
 }
 
 void Session::allow_writes() {
-  if (diversion_ != Diversion::allowed) return;
+  if (diversion_ != DiversionState::allowed) return;
   for (const ThreadInfo& thread : target_.threads())
     recorded_[thread.id] = target_.registers(thread.id);
   target_.begin_diversion();
-  diversion_ = Diversion::active;
+  diversion_ = DiversionState::active;
 }
 
 std::string Session::write_memory(GuestAddr address, std::span<const std::byte> data) {
   // Between calls the copy is only there to be looked at.
   uint64_t offset = address.value - allocation_.begin.value;
   bool allocated = offset < allocation_.size && data.size() <= allocation_.size - offset;
-  if (diversion_ == Diversion::none || (siginfo_reads_ == 0 && !allocated)) {
+  if (diversion_ == DiversionState::none || (siginfo_reads_ == 0 && !allocated)) {
     say_(fmt::format("rdb: a recorded run cannot be changed: {} bytes at {:#x} not written", data.size(),
                      address.value));
     return "E0e";
@@ -53,7 +53,7 @@ std::string Session::write_memory(GuestAddr address, std::span<const std::byte> 
 std::string Session::write_registers(ThreadId thread, const ThreadRegisters& changed) {
   if (changed == target_.registers(thread)) return "OK";
   // gdb shows this answer; for memory it would not.
-  if (diversion_ == Diversion::none || !belongs_to_call(thread, changed))
+  if (diversion_ == DiversionState::none || !belongs_to_call(thread, changed))
     return "E.rdb: a recorded run cannot be changed";
   allow_writes();
   target_.write_registers(thread, changed);
@@ -75,7 +75,7 @@ bool Session::belongs_to_call(ThreadId thread, const ThreadRegisters& changed) {
 // A call has moved the pc or the stack pointer, and has not written siginfo back. Neither alone is enough:
 // the user may look at $_siginfo without calling anything, and calls nest.
 bool Session::in_call(ThreadId thread) {
-  if (diversion_ != Diversion::active || siginfo_reads_ == 0) return false;
+  if (diversion_ != DiversionState::active || siginfo_reads_ == 0) return false;
   ThreadRegisters now = target_.registers(thread);
   const ThreadRegisters& before = recorded_[thread];
   return now.rip != before.rip || now.gpr[kRsp] != before.gpr[kRsp];
@@ -96,8 +96,8 @@ StopEvent Session::run_call(ThreadId thread, const RunRequest& request) {
 }
 
 void Session::leave_diversion() {
-  if (diversion_ == Diversion::active) target_.end_diversion();
-  diversion_ = Diversion::none;
+  if (diversion_ == DiversionState::active) target_.end_diversion();
+  diversion_ = DiversionState::none;
   siginfo_reads_ = 0;
   allocation_ = {};
   recorded_.clear();

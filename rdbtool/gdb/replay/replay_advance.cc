@@ -90,9 +90,9 @@ void ReplayAgent::settle() {
   replay::Replayer::Stretch stretch;
   do
     stretch = replayer_.advance(time_);
-  while (stretch.event == replay::Replayer::Event::turn);
-  if (stretch.event == replay::Replayer::Event::input) pending_ = stretch.input;
-  if (stretch.event == replay::Replayer::Event::ended) ended_ = true;
+  while (stretch.end == replay::Replayer::StretchEnd::turn);
+  if (stretch.end == replay::Replayer::StretchEnd::input) pending_ = stretch.input;
+  if (stretch.end == replay::Replayer::StretchEnd::ended) ended_ = true;
 }
 
 void ReplayAgent::apply_pending() {
@@ -107,7 +107,7 @@ void ReplayAgent::apply_pending() {
   replay::Replayer::Stretch stretch = replayer_.advance(time_);
   pending_ = nullptr;
   ++ordinal_;
-  if (stretch.event == replay::Replayer::Event::ended) ended_ = true;
+  if (stretch.end == replay::Replayer::StretchEnd::ended) ended_ = true;
   returned_.reset();
   if ((kind == trace::InputKind::syscall || continued) && !more)
     returned_ = std::exchange(returning_, std::nullopt);
@@ -171,82 +171,98 @@ void ReplayAgent::report(Advanced& reply) {
   show_from_ = kNever;
 }
 
+// True if the run ends with this stop. Whoever wants the last one before the limit goes on.
+bool ReplayAgent::take(Advancing& run, std::optional<StopEvent> stop, Position at) {
+  if (!stop) return false;
+  run.reply.stop = std::move(stop);
+  run.reply.stop_at = at;
+  return !run.request.last_stop;
+}
+
 Advanced ReplayAgent::advance(const Advance& request) {
-  using Event = replay::Replayer::Event;
-  Advanced reply;
-  const StopPoints& stops = request.stops;
-  set_stops(stops);
+  Advancing run{request};
+  set_stops(request.stops);
   show_from_ = request.show_from;
+  run.waits_for_result = request.step && in_call(*request.step);
+  if (request.last_stop && !at_limit(request.limit)) take(run, arrival(request.stops), here());
+  run.reply.kind = advance_until_stop(run);
+  report(run.reply);
+  return std::move(run.reply);
+}
 
-  // True if the run ends with this stop.
-  auto take = [&](std::optional<StopEvent> stop, Position at) {
-    if (!stop) return false;
-    reply.stop = std::move(stop);
-    reply.stop_at = at;
-    return !request.last_stop;
-  };
-  auto finish = [&](Advanced::Kind kind) {
-    reply.kind = kind;
-    report(reply);
-    return reply;
-  };
-
-  bool looked_at_breakpoint = false;
-  // A step of a system call ends when its result is there, as on a live program.
-  bool waits_for_result = request.step && in_call(*request.step);
-  if (request.last_stop && !at_limit(request.limit)) take(arrival(stops), here());
+Advanced::Kind ReplayAgent::advance_until_stop(Advancing& run) {
   for (;;) {
-    if (at_limit(request.limit)) return finish(Advanced::Kind::limit);
-    Position before = here();
-    if (before == show_from_) take_debug_output();
-    std::optional<StopEvent> touched;
-    std::optional<ThreadId> ran; // the thread that executed something
-    bool handler = false;        // the thread that is stepped comes to a signal's handler
-    if (pending_) {
-      handler = pending_->kind() == trace::InputKind::signal && request.step == pending_->thread &&
-                pending_->as<trace::SignalInput>().action == trace::SignalDelivery::handler;
-      touched = pending_input_touches(stops);
-      apply_pending();
-    } else if (ended_) {
-      return finish(Advanced::Kind::end);
-    } else {
-      // An instruction comes next.
-      if (!looked_at_breakpoint && take(breakpoint_here(stops), before)) return finish(Advanced::Kind::stop);
-      looked_at_breakpoint = false;
-      ran = replayer_.thread();
-      touched = next_instruction_touches(stops);
-      bool one = touched || (request.step == ran && !request.last_stop);
-      Time to = one ? Time(time_ + 1) : request.limit.time;
-      if (debug_output_ >= 0 && here() < show_from_) to = std::min(to, show_from_.time);
-      replay::Replayer::Stretch stretch = replayer_.advance(to);
-      if (stretch.event == Event::input && stretch.input->kind() == trace::InputKind::instruction)
-        stretch = replayer_.advance(to); // no input to the eye: an instruction like others
-      after_instructions(*ran);
-      if (stretch.event == Event::ended) ended_ = true;
-      if (stretch.event == Event::input) pending_ = stretch.input;
-      if (stretch.event == Event::address) {
-        if (take(breakpoint_here(stops), here())) return finish(Advanced::Kind::stop);
-        looked_at_breakpoint = true;
-      }
-      settle();
-    }
-    if (here() == before) continue;
-    bool at_end = request.last_stop && at_limit(request.limit);
-    bool stepped = request.step && request.step == ran && time_ != before.time;
-    // Its last instruction so far: the position before it is that of a step back.
-    if (stepped && request.last_stop)
-      take(StopEvent{StopKind::step, *ran, 0, {}, {}}, {time_ - 1, UINT32_MAX});
-    if (touched && take(touched, request.last_stop ? before : here())) return finish(Advanced::Kind::stop);
-    if (!at_end && take(arrival(stops), here())) return finish(Advanced::Kind::stop);
-    if (!request.step || request.last_stop) continue;
-    bool moved = stepped || handler || waits_for_result;
-    waits_for_result = moved && in_call(*request.step);
-    if (!moved || waits_for_result || replayer_.find_thread(*request.step) == nullptr) continue;
-    uint64_t pc = pc_of(*request.step);
-    bool in_range = pc >= request.range_begin.value && pc < request.range_end.value;
-    if (!in_range && take(StopEvent{StopKind::step, *request.step, 0, {}, {}}, here()))
-      return finish(Advanced::Kind::stop);
+    if (at_limit(run.request.limit)) return Advanced::Kind::limit;
+    Move move;
+    move.before = here();
+    if (move.before == show_from_) take_debug_output();
+    if (pending_)
+      apply_one(run, move);
+    else if (ended_)
+      return Advanced::Kind::end;
+    else if (execute_some(run, move))
+      return Advanced::Kind::stop;
+    if (here() != move.before && judge(run, move)) return Advanced::Kind::stop;
   }
+}
+
+// The input that is due.
+void ReplayAgent::apply_one(const Advancing& run, Move& move) {
+  move.to_handler = pending_->kind() == trace::InputKind::signal && run.request.step == pending_->thread &&
+                    pending_->as<trace::SignalInput>().action == trace::SignalDelivery::handler;
+  move.touched = pending_input_touches(run.request.stops);
+  apply_pending();
+}
+
+// An instruction or many, up to a stop or an input. True if the run ends with a breakpoint.
+bool ReplayAgent::execute_some(Advancing& run, Move& move) {
+  using StretchEnd = replay::Replayer::StretchEnd;
+  const Advance& request = run.request;
+  if (!std::exchange(run.passes_breakpoint, false) && take(run, breakpoint_here(request.stops), move.before))
+    return true;
+  move.ran = replayer_.thread();
+  move.touched = next_instruction_touches(request.stops);
+  bool one = move.touched || (request.step == move.ran && !request.last_stop);
+  Time to = one ? Time(time_ + 1) : request.limit.time;
+  if (debug_output_ >= 0 && here() < show_from_) to = std::min(to, show_from_.time);
+  replay::Replayer::Stretch stretch = replayer_.advance(to);
+  if (stretch.end == StretchEnd::input && stretch.input->kind() == trace::InputKind::instruction)
+    stretch = replayer_.advance(to); // no input to the eye: an instruction like others
+  after_instructions(*move.ran);
+  if (stretch.end == StretchEnd::ended) ended_ = true;
+  if (stretch.end == StretchEnd::input) pending_ = stretch.input;
+  if (stretch.end == StretchEnd::address) {
+    if (take(run, breakpoint_here(request.stops), here())) return true;
+    run.passes_breakpoint = true;
+  }
+  settle();
+  return false;
+}
+
+// Looks at what has been moved to, and at what it took. True if the run ends here.
+bool ReplayAgent::judge(Advancing& run, const Move& move) {
+  const Advance& request = run.request;
+  bool at_end = request.last_stop && at_limit(request.limit);
+  bool stepped = request.step && request.step == move.ran && time_ != move.before.time;
+  // Its last instruction so far: the position before it is that of a step back.
+  if (stepped && request.last_stop)
+    take(run, StopEvent{StopKind::step, *move.ran, 0, {}, {}}, {time_ - 1, UINT32_MAX});
+  if (move.touched && take(run, move.touched, request.last_stop ? move.before : here())) return true;
+  if (!at_end && take(run, arrival(request.stops), here())) return true;
+  if (!request.step || request.last_stop) return false;
+  return ends_step(run, stepped || move.to_handler);
+}
+
+// Whether the thread that is stepped has come to where the step ends. `moved`: it is not where it was.
+bool ReplayAgent::ends_step(Advancing& run, bool moved) {
+  const Advance& request = run.request;
+  ThreadId thread = *request.step;
+  moved |= run.waits_for_result;
+  run.waits_for_result = moved && in_call(thread);
+  if (!moved || run.waits_for_result || replayer_.find_thread(thread) == nullptr) return false;
+  uint64_t pc = pc_of(thread);
+  if (pc >= request.range_begin.value && pc < request.range_end.value) return false;
+  return take(run, StopEvent{StopKind::step, thread, 0, {}, {}}, here());
 }
 
 } // namespace rdb::gdb

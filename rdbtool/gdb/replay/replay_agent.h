@@ -42,7 +42,27 @@ private:
   void take_debug_output();
 
   // replay_advance.cc: moving
+  struct Advancing {
+    const Advance& request;
+    Advanced reply;
+    bool passes_breakpoint = false; // a breakpoint at this position was looked at
+    // A step of a system call ends when its result is there, as on a live program.
+    bool waits_for_result = false;
+  };
+  // From one position to another: an input was applied, or instructions executed.
+  struct Move {
+    Position before;
+    std::optional<StopEvent> touched; // a watchpoint
+    std::optional<ThreadId> ran;      // the thread that executed something
+    bool to_handler = false;          // the thread that is stepped comes to a signal's handler
+  };
   Advanced advance(const Advance& request);
+  Advanced::Kind advance_until_stop(Advancing& run);
+  bool take(Advancing& run, std::optional<StopEvent> stop, Position at);
+  void apply_one(const Advancing& run, Move& move);
+  bool execute_some(Advancing& run, Move& move);
+  bool judge(Advancing& run, const Move& move);
+  bool ends_step(Advancing& run, bool moved);
   void report(Advanced& reply);
   Position here() const { return {time_, ordinal_}; }
   bool at_limit(Position limit) const;

@@ -18,6 +18,7 @@ namespace {
 constexpr int kHighest = 4096;
 constexpr int kSlots = 64;
 
+// Descriptors belong to the process, whoever in it opens them; so what is known of them does as well.
 uint64_t g_used = 0;     // of the numbers from first_slot() on
 unsigned g_occupied = 0; // standard streams: a bit each
 

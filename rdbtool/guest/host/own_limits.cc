@@ -19,6 +19,8 @@ struct Kept {
   __rlimit_resource resource;
   rlimit limit;
 };
+// Limits belong to the process, and are lifted before the first constructor runs: so these are variables of
+// the process that need none.
 bool lifted_any = false;
 Kept kept[] = {{RLIMIT_DATA, {}}, {RLIMIT_STACK, {}}, {RLIMIT_AS, {}}};
 

@@ -189,32 +189,56 @@ void AddressSpace::stale(uint64_t begin, uint64_t end) {
     tell(GuestAddr(begin), end - begin);
 }
 
+// Where a mapping of this size goes that need not be anywhere; 0 if there is no room.
+uint64_t AddressSpace::choose_place(uint64_t hint, uint64_t size, int flags) {
+  hint = page_down(hint);
+  auto above = mappings_.upper_bound(hint);
+  bool has_room = above == mappings_.end() || hint + size <= begin_with_gap(above->second);
+  if (hint != 0 && in_guest_range(hint, hint + size) && is_free(hint, hint + size) && has_room) return hint;
+  if (flags & MAP_32BIT) return find_gap(layout_.cache + kCacheSize, kLowEnd, size);
+  bool image = !(flags & MAP_ANONYMOUS) && flags & MAP_PRIVATE && size <= kLargestImage;
+  if (image)
+    if (uint64_t place = place_image(size); place != 0) return place;
+  return find_gap(kHighBegin, layout_.mmap_top, size);
+}
+
+// 0 if a mapping can be at this address and nowhere else; or the error.
+int64_t AddressSpace::check_fixed(uint64_t address, uint64_t size, int flags) const {
+  if (address & (kPage - 1)) return -EINVAL;
+  if (address < kLowBegin) return -EPERM;
+  if (!in_guest_range(address, address + size)) return -ENOMEM;
+  if (flags & MAP_FIXED_NOREPLACE && !is_free(address, address + size)) return -EEXIST;
+  return 0;
+}
+
+// What the mapping has of its file.
+void AddressSpace::note_file(Mapping& mapping, int fd, int flags, uint64_t offset) {
+  struct stat info;
+  if (fstat(fd, &info) == 0) {
+    mapping.device = info.st_dev;
+    mapping.inode = info.st_ino;
+    // Memory of its own at every mapping, under a name.
+    if (S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 5)) mapping.flags |= MAP_ANONYMOUS;
+  }
+  mapping.may_write = flags & MAP_SHARED && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR;
+  mapping.offset = offset;
+  char link[64];
+  char path[PATH_MAX];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t n = readlink(link, path, sizeof path);
+  if (n > 0) mapping.name.assign(path, static_cast<size_t>(n));
+}
+
 int64_t AddressSpace::mmap(uint64_t address, uint64_t length, int protection, int flags, int fd,
                            uint64_t offset) {
   if (length == 0) return -EINVAL;
   uint64_t size = page_up(length);
   if (size < length) return -ENOMEM;
-  bool fixed = flags & (MAP_FIXED | MAP_FIXED_NOREPLACE);
-  uint64_t place = 0;
-  if (fixed) {
-    if (address & (kPage - 1)) return -EINVAL;
-    if (address < kLowBegin) return -EPERM;
-    if (!in_guest_range(address, address + size)) return -ENOMEM;
-    place = address;
-    if (flags & MAP_FIXED_NOREPLACE && !is_free(place, place + size)) return -EEXIST;
+  uint64_t place = address;
+  if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) {
+    if (int64_t error = check_fixed(address, size, flags); error != 0) return error;
   } else {
-    uint64_t hint = page_down(address);
-    auto above = mappings_.upper_bound(hint);
-    bool has_room = above == mappings_.end() || hint + size <= begin_with_gap(above->second);
-    if (hint != 0 && in_guest_range(hint, hint + size) && is_free(hint, hint + size) && has_room)
-      place = hint;
-    if (place == 0 && flags & MAP_32BIT) {
-      place = find_gap(layout_.cache + kCacheSize, kLowEnd, size);
-    } else if (place == 0) {
-      bool image = !(flags & MAP_ANONYMOUS) && flags & MAP_PRIVATE && size <= kLargestImage;
-      if (image) place = place_image(size);
-      if (place == 0) place = find_gap(kHighBegin, layout_.mmap_top, size);
-    }
+    place = choose_place(address, size, flags);
     if (place == 0) return -ENOMEM;
   }
   int real_flags = (flags & ~(MAP_FIXED_NOREPLACE | MAP_32BIT)) | MAP_FIXED;
@@ -234,22 +258,7 @@ int64_t AddressSpace::mmap(uint64_t address, uint64_t length, int protection, in
   mapping.end = place + size;
   mapping.protection = protection & (PROT_READ | PROT_WRITE | PROT_EXEC);
   mapping.flags = kept_flags(flags);
-  if (!(flags & MAP_ANONYMOUS)) {
-    struct stat info;
-    if (fstat(fd, &info) == 0) {
-      mapping.device = info.st_dev;
-      mapping.inode = info.st_ino;
-      // Memory of its own at every mapping, under a name.
-      if (S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 5)) mapping.flags |= MAP_ANONYMOUS;
-    }
-    mapping.may_write = flags & MAP_SHARED && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR;
-    mapping.offset = offset;
-    char link[64];
-    char path[PATH_MAX];
-    std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t n = readlink(link, path, sizeof path);
-    if (n > 0) mapping.name.assign(path, static_cast<size_t>(n));
-  }
+  if (!(flags & MAP_ANONYMOUS)) note_file(mapping, fd, flags, offset);
   if (mapping.flags & MAP_ANONYMOUS && mapping.flags & MAP_SHARED) mapping.object = ++objects_;
   insert(mapping);
   stale(mapping.begin, mapping.end);

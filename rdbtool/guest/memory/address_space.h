@@ -171,6 +171,9 @@ public:
   const Layout& layout() const { return layout_; }
 
 private:
+  uint64_t choose_place(uint64_t hint, uint64_t size, int flags);
+  int64_t check_fixed(uint64_t address, uint64_t size, int flags) const;
+  static void note_file(Mapping& mapping, int fd, int flags, uint64_t offset);
   static uint64_t begin_with_gap(const Mapping& mapping);
   uint64_t find_gap(uint64_t low, uint64_t high, uint64_t length) const;
   bool is_free(uint64_t begin, uint64_t end) const;

@@ -18,7 +18,7 @@
 namespace rdb::guest {
 namespace {
 
-struct Range {
+struct PageRange {
   uint64_t begin;
   uint64_t size;
 };
@@ -33,8 +33,8 @@ bool is_own_page(uint64_t word) {
 }
 
 template <class F>
-std::vector<Range> own_pages(const AddressSpace& space, F&& is_looked_at) {
-  std::vector<Range> result;
+std::vector<PageRange> own_pages(const AddressSpace& space, F&& is_looked_at) {
+  std::vector<PageRange> result;
   int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   if (pagemap < 0) limit("vfork where /proc/self/pagemap cannot be read");
   std::vector<uint64_t> words(4096);
@@ -157,7 +157,7 @@ void VforkMemory::hand_back(const AddressSpace& space) {
       mprotect(reinterpret_cast<void*>(mapping.begin), mapping.end - mapping.begin, PROT_READ);
     return true;
   };
-  for (Range range : own_pages(space, is_looked_at))
+  for (PageRange range : own_pages(space, is_looked_at))
     put(&range, sizeof range, reinterpret_cast<void*>(range.begin), range.size);
 }
 
@@ -185,7 +185,7 @@ std::vector<Answer::Write> VforkMemory::take(AddressSpace& space) const {
   off_t at = sizeof(uint64_t);
   for (const Call& call : calls())
     at += static_cast<off_t>(sizeof(StoredCall) + call.file.size());
-  Range range;
+  PageRange range;
   while (pread(fd_, &range, sizeof range, at) == static_cast<ssize_t>(sizeof range)) {
     at += static_cast<off_t>(sizeof range);
     std::vector<std::byte> fresh(range.size);

@@ -86,7 +86,7 @@ void PageTable::end_wait(uint32_t process) {
   if (awaited(process) != 0) waiter(process)->page = 0;
 }
 
-std::vector<uint32_t> PageTable::circle(uint32_t process, uint32_t page, const IsAlive& is_alive) {
+std::vector<uint32_t> PageTable::find_deadlock(uint32_t process, uint32_t page, const IsAlive& is_alive) {
   std::vector<uint32_t> processes{process};
   std::vector<uint32_t> pages{page + 1};
   for (;;) {
@@ -99,8 +99,9 @@ std::vector<uint32_t> PageTable::circle(uint32_t process, uint32_t page, const I
     processes.push_back(owner);
     pages.push_back(next);
   }
-  // Some of it may have changed while this was read. Now the last one waits for this process, which stands
-  // still; so what it owns stays as it is, the one before waits too, and so on: what holds once more, holds.
+  // The walk was not atomic, so each link is checked again, backwards. The last process waits for this one,
+  // which does not move now; so the last one does not move either, nor the one before it, and so on. A circle
+  // that is still there is real.
   for (size_t i = processes.size(); i-- > 1;)
     if (awaited(processes[i]) != pages[i] || pages_[pages[i - 1] - 1].owner != processes[i] ||
         !is_alive(processes[i]))

@@ -43,15 +43,15 @@ public:
   using OfPage = std::function<bool(uint32_t process, const Lock& lock)>;
   void each_lock(uint32_t page, const OfPage& each);
 
-  // The process keeps its pages while it waits for this one; `yields`: as long as nobody waits in a circle.
+  // The process keeps its pages while it waits for this one; `yields`: it gives them back if that is a
+  // deadlock.
   void begin_wait(uint32_t process, uint32_t page, bool yields);
   void end_wait(uint32_t process);
   bool yields(uint32_t process);
-  // The processes, this one first, each of which keeps what the one before waits for and waits for what the
-  // next one keeps, and the last for this one's: none will ever go on, unless one yields. Empty if it is not
-  // so.
+  // The deadlock that `process` is part of while it waits for `page`: each of these processes owns the page
+  // that the one before it waits for, and this one the page that the last waits for. Empty if there is none.
   using IsAlive = std::function<bool(uint32_t process)>;
-  std::vector<uint32_t> circle(uint32_t process, uint32_t page, const IsAlive& is_alive);
+  std::vector<uint32_t> find_deadlock(uint32_t process, uint32_t page, const IsAlive& is_alive);
 
 private:
   // A process that has waited. Zero is nobody, and no page: those are counted from one, and have a bit for

@@ -267,14 +267,14 @@ void SharedPages::wait_for(guest::Machine& machine, const Area& area, size_t pag
     uint32_t number = area.first + static_cast<uint32_t>(page);
     // Who takes pages together can still give them back.
     table_->begin_wait(self, number, keep_ == Keep::all);
-    std::vector<uint32_t> circle = table_->circle(self, number, is_alive);
+    std::vector<uint32_t> deadlock = table_->find_deadlock(self, number, is_alive);
     auto yields = [&](uint32_t other) { return table_->yields(other); };
-    if (!circle.empty() && keep_ == Keep::all)
+    if (!deadlock.empty() && keep_ == Keep::all)
       give_back();
-    else if (!circle.empty() && std::ranges::none_of(circle, yields))
+    else if (!deadlock.empty() && std::ranges::none_of(deadlock, yields))
       refuse_(fmt::format("memory shared by recorded processes: {}, which copy from page to page with "
                           "one instruction, wait for each other at {:#x}",
-                          fmt::join(circle, " and "), area.address(page)));
+                          fmt::join(deadlock, " and "), area.address(page)));
   }
   wait_while(state(area, page).owner, owner, before);
   constexpr int kLong = 6;

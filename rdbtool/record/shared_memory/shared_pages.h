@@ -1,11 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Memory that recorded processes share and write to. Each of them is replayed alone, so its own log must say
-// all that it can find there. For that every page belongs to one process at a time: to the others it is
-// protected, and a process that touches it waits until the owner lets it go. What the page holds then goes
-// into the log of the one that takes it, unless it is what that process knows already.
+// Memory that recorded processes share and write to.
 //
-// An owner lets go when someone waits, at a limit of instructions; and before it may sleep or be stopped by a
-// signal of its own. A process that is stopped by another one keeps its pages.
+// The problem: each process is replayed alone, so its own log must contain everything that it can find in its
+// memory. But another process changes shared memory by plain stores, at any time, which nobody sees.
+//
+// The trick is that every shared page belongs to one process at a time:
+//   - For the others it is protected (PROT_NONE), so that their accesses fault.
+//   - A process whose access has faulted asks for the page in a table that all of these processes have mapped
+//     (PageTable), and waits. The owner looks at the table after a limited number of instructions, and before
+//     it sleeps in a system call; it protects the page for itself and hands it over.
+//   - The new owner compares the page's version in the table with the version that it knows. If somebody has
+//     written meanwhile, what the page holds goes into its log (`changed`). Then it may touch the page, and
+//     the access that has faulted is repeated.
+// So accesses of different processes to a page never overlap, and a log says what its process found.
+//
+// What makes this difficult:
+//   - System calls: the kernel does not fault into a handler but returns EFAULT. So all pages that a call
+//     reads or writes are taken before it (add_reads(), add_writes(), take_for_call()); or its arguments are
+//     redirected to a second mapping of the same memory, which is never protected (`Area::copy`).
+//   - Deadlocks: an instruction or a call may need several pages, and two processes may each have the page
+//     that the other one needs. Who waits gives its pages back first. Only pages that are needed together,
+//     or that an instruction has used already, are kept (`Keep`). If processes wait for each other all the
+//     same, one gives back what it keeps, or the recording is refused (PageTable::find_deadlock()).
+//   - Processes that die with pages: who waits for a dead owner takes the page, and marks its robust locks.
+//   - A process that is stopped by another one keeps its pages; those that wait for it say so once.
 #pragma once
 
 #include "rdbtool/guest/process/machine.h"

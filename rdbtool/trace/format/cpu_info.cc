@@ -14,7 +14,7 @@ namespace {
 
 enum Register : uint8_t { kEax, kEbx, kEcx, kEdx };
 // What the kernel must switch on before a feature can be used: bits of XCR0.
-enum State : uint8_t { kNothing = 0, kAvx = 0x06, kAvx512 = 0xe6 };
+enum EnabledState : uint8_t { kNothing = 0, kAvx = 0x06, kAvx512 = 0xe6 };
 
 struct Feature {
   const char* name;

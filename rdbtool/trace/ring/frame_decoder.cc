@@ -133,7 +133,7 @@ bool take_payload_of(InputKind kind, FrameCursor& cursor, uint32_t text_size, In
 } // namespace
 
 bool decode_frame(std::span<const uint8_t> available, uint64_t position, DecodedFrame& out, CheckOf check) {
-  Frame frame;
+  RingFrame frame;
   if (available.size() < sizeof frame) return false;
   std::memcpy(&frame, available.data(), sizeof frame);
   const size_t size = frame.size();

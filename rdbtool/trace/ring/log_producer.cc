@@ -65,7 +65,7 @@ bool LogProducer::attach(ProducerEnds ends) {
   raw_syscall(SYS_munmap, static_cast<uint64_t>(page), kRingHeaderSize);
   if (capacity < kMinRing || capacity > kMaxRing || (capacity & (capacity - 1)) != 0) return false;
 
-  // Reserve the whole range, then lay the file over it: header and data, and the data once more behind.
+  // Reserve the whole range, then lay the file over it: header and data, and the data once more after that.
   uint64_t total = kRingHeaderSize + 2 * capacity;
   long base = raw_syscall(SYS_mmap, 0, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                           ~uint64_t{0}, 0);
@@ -178,7 +178,7 @@ bool LogProducer::append_parts(ThreadId thread, Time time, InputKind kind, const
   bool first = true;
   do {
     // How much fits: whole writes, and the beginning of one that does not.
-    size_t fixed = sizeof(Frame) + (first ? payload.size + padded(text_size) : 0);
+    size_t fixed = sizeof(RingFrame) + (first ? payload.size + padded(text_size) : 0);
     size_t size = fixed;
     size_t end = next;
     size_t last_part = 0; // bytes of the last write in this frame
@@ -199,14 +199,14 @@ bool LogProducer::append_parts(ThreadId thread, Time time, InputKind kind, const
 
     uint8_t* begin = reserve(size);
     if (begin == nullptr) return false;
-    Frame frame = {0,
-                   static_cast<uint16_t>(size / 8),
-                   first ? static_cast<uint16_t>(text_size) : uint16_t{0},
-                   static_cast<uint8_t>(first ? kind : InputKind::memory),
-                   more,
-                   static_cast<uint16_t>(end - next),
-                   thread.value,
-                   time.value};
+    RingFrame frame = {0,
+                       static_cast<uint16_t>(size / 8),
+                       first ? static_cast<uint16_t>(text_size) : uint16_t{0},
+                       static_cast<uint8_t>(first ? kind : InputKind::memory),
+                       more,
+                       static_cast<uint16_t>(end - next),
+                       thread.value,
+                       time.value};
     uint8_t* at = begin;
     copy_words(at, &frame, sizeof frame);
     at += sizeof frame;
@@ -301,9 +301,9 @@ bool LogProducer::append(ThreadId thread, Time time, const ExitInput& exit) {
 
 bool LogProducer::append(const Chunk& chunk) {
   if (header_ == nullptr) return false;
-  uint8_t* at = reserve(sizeof(Frame));
+  uint8_t* at = reserve(sizeof(RingFrame));
   if (at == nullptr) return false;
-  Frame frame = {0, sizeof(Frame) / 8, 0, kChunkFrame, 0, 0, chunk.thread.value, chunk.instructions};
+  RingFrame frame = {0, sizeof(RingFrame) / 8, 0, kChunkFrame, 0, 0, chunk.thread.value, chunk.instructions};
   copy_words(at, &frame, sizeof frame);
   commit(at, sizeof frame);
   return true;

@@ -105,8 +105,8 @@ public:
 
 private:
   struct Part;
-  bool append_parts(ThreadId thread, Time time, InputKind kind, const Part& payload, const void* blob,
-                    size_t blob_size, const MemoryWrite* writes, size_t count);
+  bool append_parts(ThreadId thread, Time time, InputKind kind, const Part& payload, const void* text,
+                    size_t text_size, const MemoryWrite* writes, size_t count);
   uint8_t* reserve(size_t size);
   void commit(uint8_t* frame, size_t size);
   bool wait_for(uint64_t free_bytes);

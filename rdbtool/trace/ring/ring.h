@@ -80,7 +80,7 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
 // One record in the ring; the fixed part of the payload, text, and memory writes follow, each padded to eight
 // bytes.
-struct Frame {
+struct RingFrame {
   uint32_t check;     // frame_check() of everything after it
   uint16_t words;     // of everything, eight bytes each
   uint16_t text_size; // of the path or the bytes that belong to the payload
@@ -92,7 +92,7 @@ struct Frame {
 
   size_t size() const { return words * size_t{8}; }
 };
-static_assert(sizeof(Frame) == 24);
+static_assert(sizeof(RingFrame) == 24);
 
 inline constexpr size_t kLongFrame = 128; // words
 
@@ -156,7 +156,7 @@ constexpr size_t max_frame(uint64_t capacity) {
   return capacity / 4 < (64 << 10) ? capacity / 4 : 64 << 10;
 }
 
-static_assert(max_frame(kMaxRing) / 8 <= UINT16_MAX); // Frame::words
+static_assert(max_frame(kMaxRing) / 8 <= UINT16_MAX); // RingFrame::words
 
 // Longer paths cannot be opened, so none is.
 inline constexpr size_t kMaxText = 4096;
