@@ -25,6 +25,7 @@ void Regions::add(std::unique_ptr<Bundle> bundle) {
 
 void Regions::check_selection() const {
   std::vector<const descriptors::Descriptors*> all;
+  all.reserve(bundles_.size());
   for (const AttachedBundle& attached : bundles_)
     all.push_back(&attached.descriptors());
   selection_.check(all);
