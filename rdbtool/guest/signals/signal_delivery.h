@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where a signal reaches a thread of a live process: the listener hears of it first, with the state as it is
-// before, then the machine acts on it (Machine::deliver), and the process may end.
+// Where a signal is delivered to a thread of a live process. The listener hears of it first, while the state
+// is still as it was. Then the machine acts on it, just as in a replay: it ignores the signal, or pushes a
+// frame for the guest's handler (Machine::deliver, in deliver_signal.cc). If it can do neither, the process
+// ends here.
 #pragma once
 
 #include "rdbtool/guest/signals/signal_frame.h"
