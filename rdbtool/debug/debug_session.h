@@ -11,7 +11,8 @@
 // uses it, and outlive that. Make it with `new`: it has pages of its own, far from the heap, which debug code
 // may break.
 //
-// These stay where they are, since no session can hold them:
+// These are not in it, since no session can hold them:
+// - `run`, which the fast path needs at a constant address, is a static member;
 // - rdb_has_avx in call_frame.cc is read by assembly code, and is a fact about the CPU;
 // - stdout_buffer() outlives every session, as stdout does;
 // - tables that never change once they are filled (module_host(), functions of the libraries by name).
@@ -48,11 +49,11 @@ public:
   // Null while there is none.
   static DebugSession* current() { return current_; }
 
+  // Of the process, and not in the session's memory: its address is a constant. To load it for every hit
+  // costs a region in the guest's context some 2 of 50 nanoseconds.
+  static inline constinit CurrentRun run;
+
   LastEscape last_escape = {};
-  // In the middle of a page. The engine has a page of its own whose first words nearly every block touches,
-  // and a processor takes a load for one of what it has just stored at the same offset of another page. At
-  // offset 0 the stores around a fast region would cost it some nanoseconds.
-  alignas(2048) CurrentRun run;
   StackRoom escape_stack;       // for last_escape
   StackRoom stray_stack;        // for the first stray write of a run: see WriteGuard
   std::span<NotedThrow> throws; // see captured_stack.cc

@@ -17,11 +17,11 @@ protected:
   [[gnu::noinline]] bool run(void (*code)()) {
     EscapePoint escape;
     if (__builtin_setjmp(escape.jump_buffer) == 0) {
-      session_->run.escape = &escape;
-      ++session_->run.number;
+      DebugSession::run.escape = &escape;
+      ++DebugSession::run.number;
       code();
     }
-    session_->run.escape = nullptr;
+    DebugSession::run.escape = nullptr;
     return !escape.taken;
   }
   std::string reason() const { return session_->last_escape.reason; }

@@ -45,8 +45,7 @@ CapturedStack capture_stack(void* context, StackRoom& room) {
   result.registers.rip = static_cast<uint64_t>(gregs[REG_RIP]);
   uint64_t begin = result.registers.gpr[engine::RSP];
   // The stack grows down from the region's caller, whose frame holds the escape.
-  const DebugSession* session = DebugSession::current();
-  auto end = reinterpret_cast<uint64_t>(session != nullptr ? session->run.escape : nullptr);
+  auto end = reinterpret_cast<uint64_t>(DebugSession::run.escape);
   // After an overflow the innermost pages are not there.
   for (int tries = 0; tries < 32 && begin < end; ++tries) {
     size_t size = std::min<uint64_t>(end - begin, room.size());
@@ -67,11 +66,11 @@ void note_throw(const void* exception) {
   NotedThrow* noted = throw_of_depth(session, std::uncaught_exceptions() - 1);
   if (noted == nullptr) return;
   // Where it was thrown first says more than where it was passed on.
-  if (noted->exception == exception && noted->run == session.run.number) return;
+  if (noted->exception == exception && noted->run == DebugSession::run.number) return;
   ucontext_t here;
   getcontext(&here);
   noted->exception = exception;
-  noted->run = session.run.number;
+  noted->run = DebugSession::run.number;
   noted->stack = capture_stack(&here, noted->room);
 }
 
@@ -79,7 +78,7 @@ CapturedStack stack_of_throw() {
   DebugSession& session = *DebugSession::current();
   // The one that is caught is not counted any more.
   const NotedThrow* noted = throw_of_depth(session, std::uncaught_exceptions());
-  return noted != nullptr && noted->run == session.run.number ? noted->stack : CapturedStack{};
+  return noted != nullptr && noted->run == DebugSession::run.number ? noted->stack : CapturedStack{};
 }
 
 } // namespace rdb::debug

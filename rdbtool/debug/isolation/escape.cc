@@ -19,14 +19,13 @@ void LastEscape::set_reason(std::string_view text) {
 }
 
 bool can_escape() {
-  const DebugSession* session = DebugSession::current();
-  return session != nullptr && session->run.escape != nullptr;
+  return DebugSession::run.escape != nullptr;
 }
 
 void give_up(std::string_view reason, void* context) {
   DebugSession& session = *DebugSession::current();
-  if (can_escape() && session.run.fast != nullptr && context != nullptr)
-    session.run.fast->leave_fast_hook(context);
+  if (can_escape() && DebugSession::run.fast != nullptr && context != nullptr)
+    DebugSession::run.fast->leave_fast_hook(context);
   ucontext_t here;
   if (context == nullptr) {
     getcontext(&here);
@@ -37,7 +36,7 @@ void give_up(std::string_view reason, void* context) {
 
 void give_up_from(const CapturedStack& stack, std::string_view reason) {
   DebugSession& session = *DebugSession::current();
-  EscapePoint* escape = session.run.escape;
+  EscapePoint* escape = DebugSession::run.escape;
   if (escape == nullptr) {
     // A constructor of the module: there is no region to go back to.
     print_error("rdb: {} (outside of any region)\n", reason);

@@ -70,7 +70,7 @@ void run_watched_call(CallFrame& frame, uint64_t function) {
   auto arguments = reinterpret_cast<uint64_t>(frame.stack_arguments);
   frame.stack_size = kUsual;
   if (can_escape()) {
-    auto end = reinterpret_cast<uint64_t>(DebugSession::current()->run.escape);
+    auto end = reinterpret_cast<uint64_t>(DebugSession::run.escape);
     frame.stack_size = std::min<uint64_t>((end - arguments) & ~15ull, kMostArguments);
   }
   frame.is_wide = false;

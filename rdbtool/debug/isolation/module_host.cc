@@ -51,8 +51,8 @@ rdb_module_host make_table() {
   table.guest_call = nested_call_stub();
   table.guest_end = guest::kHighEnd;
   table.file = own_file;
-  table.region_stack = []() -> const void* { return DebugSession::current()->run.escape; };
-  table.run_number = []() -> unsigned long { return DebugSession::current()->run.number; };
+  table.region_stack = []() -> const void* { return DebugSession::run.escape; };
+  table.run_number = []() -> unsigned long { return DebugSession::run.number; };
   table.use_libc = &RegionRunner::use_libc;
   table.keep = &NestedCalls::keep_for_debug_code;
   table.is_own_file = [](int file) -> int {

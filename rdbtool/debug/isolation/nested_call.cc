@@ -153,7 +153,7 @@ void NestedCalls::load_call(const CallFrame& frame, uint64_t function) {
   regs.gpr[RAX] = frame.vector_count;
   write_vectors(frame, 8);
   auto arguments = reinterpret_cast<uint64_t>(frame.stack_arguments);
-  auto end = reinterpret_cast<uint64_t>(session_.run.escape);
+  auto end = reinterpret_cast<uint64_t>(DebugSession::run.escape);
   uint64_t size = std::min(end - arguments, kMostArguments);
   // Aligned like the original.
   uint64_t sp = ((stack_top_ - size - 64) & ~63ull) + arguments % 64;

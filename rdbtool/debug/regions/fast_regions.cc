@@ -7,14 +7,14 @@
 namespace rdb::debug {
 
 void RegionRunner::use_libc() {
-  const DebugSession* session = DebugSession::current();
-  if (session == nullptr || session->run.fast == nullptr || !session->run.fast->in_fast_hook()) return;
-  session->run.fast->leave_fast_hook();
-  session->runner->begin_libc();
+  engine::Translator* fast = DebugSession::run.fast;
+  if (fast == nullptr || !fast->in_fast_hook()) return;
+  fast->leave_fast_hook();
+  DebugSession::current()->runner->begin_libc();
 }
 
 void RegionRunner::run_fast(RegionCount& count, Code code, void* argument, Errno error) {
-  CurrentRun& run = session_.run;
+  CurrentRun& run = DebugSession::run;
   fallback_.enter(count);
   ++count.hits;
   fast_errno_ = error;

@@ -172,7 +172,7 @@ bool RegionRunner::may_run(RegionCount& count) {
 
 // Calls debug code. False if it had to be given up: see DebugSession::last_escape.
 bool RegionRunner::call(Code code, void* argument, int error) {
-  CurrentRun& run = session_.run;
+  CurrentRun& run = DebugSession::run;
   EscapePoint escape;
   if (__builtin_setjmp(escape.jump_buffer) == 0) {
     run.escape = &escape;
@@ -281,8 +281,8 @@ void RegionRunner::tick(void* context) {
   if (session_.loading != nullptr && ++ticks_in_run_ >= allowed)
     give_up_at(context, "debug code did not end within {} s (--region-timeout)", options_.timeout);
   if (!can_escape()) return;
-  if (ticked_run_ != session_.run.number) {
-    ticked_run_ = session_.run.number;
+  if (ticked_run_ != DebugSession::run.number) {
+    ticked_run_ = DebugSession::run.number;
     ticks_in_run_ = 0;
     return;
   }
