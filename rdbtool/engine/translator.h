@@ -14,10 +14,10 @@
 //   NextEntry        an exit, for the entry that follows: link it, check an access, or do one single step;
 //   InterruptedCode  a signal handler, for take_signal(): what it has interrupted, and what that means;
 //   HookCalls        a hook, for the code that has called it: not to call it twice, or not to go on.
-// Besides these, a turn may leave that the run ends earlier than it was to (run_target_, run_shortened_), that
-// a stop at the first instruction is not passed any more (passes_stop_), that a system call is done already
-// (fast_syscall_done_), which instruction waits for finish_input() (current_input_), and which access was
-// reported and is not to be reported again (reported_access_). interrupted_ may become true at any time.
+// Besides these, a turn may leave that the run ends earlier than it was to (run_target_, run_shortened_),
+// that a stop at the first instruction is not passed any more (passes_stop_), that a system call is done
+// already (fast_syscall_done_), which instruction waits for finish_input() (current_input_), and which access
+// was reported and is not to be reported again (reported_access_). interrupted_ may become true at any time.
 #pragma once
 
 #include "rdbtool/engine/code_cache.h"

@@ -93,8 +93,21 @@ std::optional<Answer> HiddenHost::answer(Process& process, SystemCall& call) {
     }
   }
   switch (call.number) {
-  case SYS_close_range:
-    return close_descriptors(call);
+  case SYS_close_range: {
+    // What the kernel sees are the pieces between the host's.
+    auto first = static_cast<unsigned>(a[0]);
+    auto last = static_cast<unsigned>(a[1]);
+    if (first > last || a[2] & ~6ull) return Answer{-EINVAL, {}};
+    int64_t result = 0;
+    while (first <= last && result == 0) {
+      int own = first <= INT_MAX ? next_own_descriptor(static_cast<int>(first)) : -1;
+      unsigned end = own >= 0 && static_cast<unsigned>(own) <= last ? static_cast<unsigned>(own) : last + 1;
+      if (end != first) result = raw_syscall(SYS_close_range, first, end - 1, static_cast<int64_t>(a[2]));
+      if (end == 0 || end > last) break;
+      first = end + 1;
+    }
+    return Answer{result, {}};
+  }
   case SYS_getdents:
   case SYS_getdents64:
     return list_descriptors(call);
@@ -112,23 +125,6 @@ std::optional<Answer> HiddenHost::answer(Process& process, SystemCall& call) {
     if (facts_of(call.number).looks_up) return answer_path(process, call);
     return std::nullopt;
   }
-}
-
-// What the kernel sees are the pieces between the host's descriptors.
-std::optional<Answer> HiddenHost::close_descriptors(const SystemCall& call) {
-  const SyscallArgs& a = call.arguments;
-  auto first = static_cast<unsigned>(a[0]);
-  auto last = static_cast<unsigned>(a[1]);
-  if (first > last || a[2] & ~6ull) return Answer{-EINVAL, {}};
-  int64_t result = 0;
-  while (first <= last && result == 0) {
-    int own = first <= INT_MAX ? next_own_descriptor(static_cast<int>(first)) : -1;
-    unsigned end = own >= 0 && static_cast<unsigned>(own) <= last ? static_cast<unsigned>(own) : last + 1;
-    if (end != first) result = raw_syscall(SYS_close_range, first, end - 1, static_cast<int64_t>(a[2]));
-    if (end == 0 || end > last) break;
-    first = end + 1;
-  }
-  return Answer{result, {}};
 }
 
 // Puts the directory's path before a relative one, if that directory is in /proc.
@@ -153,8 +149,8 @@ bool HiddenHost::directory_in_proc(int directory, std::string& path) {
   return in_proc;
 }
 
-std::optional<HiddenHost::ProcEntry> HiddenHost::entry_of(const Process& process, int directory,
-                                                          const std::string& path) {
+std::optional<HiddenHost::Entry> HiddenHost::entry_of(const Process& process, int directory,
+                                                      const std::string& path) {
   std::string whole = path;
   if (path.empty()) return std::nullopt;
   if (path[0] == '/') {
@@ -164,7 +160,7 @@ std::optional<HiddenHost::ProcEntry> HiddenHost::entry_of(const Process& process
   }
   std::vector<std::string> parts = components(whole);
   if (parts.size() < 3 || parts[0] != "proc") return std::nullopt;
-  ProcEntry entry;
+  Entry entry;
   entry.pid = process.identity().pid;
   if (parts[1] != "self" && parts[1] != "thread-self") {
     std::optional<int> pid = number_of(parts[1]);
@@ -178,111 +174,87 @@ std::optional<HiddenHost::ProcEntry> HiddenHost::entry_of(const Process& process
   return entry;
 }
 
-std::optional<std::string> HiddenHost::program_at(const Process& process, const ProcEntry& entry) {
+std::optional<std::string> HiddenHost::program_at(const Process& process, const Entry& entry) {
   if (entry.name != "exe") return std::nullopt;
   if (entry.pid == process.identity().pid) return process.identity().program;
   return program_of_other(entry.pid);
 }
 
 std::string HiddenHost::program_path(Process& process, int directory, const std::string& path) {
-  std::optional<ProcEntry> entry = entry_of(process, directory, path);
+  std::optional<Entry> entry = entry_of(process, directory, path);
   return entry ? program_at(process, *entry).value_or(path) : path;
 }
 
 std::optional<Answer> HiddenHost::answer_path(Process& process, SystemCall& call) {
-  const SyscallArgs& a = call.arguments;
+  SyscallArgs& a = call.arguments;
   const CallFacts& facts = facts_of(call.number);
+  auto path_index = static_cast<size_t>(facts.path_arg);
   std::string path;
-  if (!read_string(process.space(), a[static_cast<size_t>(facts.path_arg)], path))
-    return std::nullopt; // the kernel says why
+  if (!read_string(process.space(), a[path_index], path)) return std::nullopt; // the kernel says why
   int directory = facts.directory_arg == kNoArgument
                       ? AT_FDCWD
                       : static_cast<int>(a[static_cast<size_t>(facts.directory_arg)]);
-  std::optional<ProcEntry> entry = entry_of(process, directory, path);
-  if (!entry) return std::nullopt;
-  if (std::optional<std::string> program = program_at(process, *entry))
-    return answer_program_link(process, call, *program);
-  if (entry->pid != process.identity().pid) return answer_other_process(process, call, *entry);
-  if (entry->name.starts_with("fd/") || entry->name.starts_with("fdinfo/"))
-    return answer_descriptor(entry->name);
-  return answer_own_file(process, call, entry->name);
-}
+  std::optional<Entry> found = entry_of(process, directory, path);
+  if (!found) return std::nullopt;
+  auto redirect = [&](const std::string& other) {
+    path_ = other;
+    a[path_index] = reinterpret_cast<uint64_t>(path_.c_str());
+  };
 
-// The path of a call becomes another one.
-void HiddenHost::redirect(SystemCall& call, const std::string& other) {
-  path_ = other;
-  call.arguments[static_cast<size_t>(facts_of(call.number).path_arg)] =
-      reinterpret_cast<uint64_t>(path_.c_str());
-}
-
-// /proc/PID/exe leads to the guest's program, not to rdb.
-std::optional<Answer> HiddenHost::answer_program_link(Process& process, SystemCall& call,
-                                                      const std::string& program) {
-  const SyscallArgs& a = call.arguments;
-  if (call.number != SYS_readlink && call.number != SYS_readlinkat) {
-    if (!leaves_links(process, call)) redirect(call, program);
+  if (std::optional<std::string> program = program_at(process, *found)) {
+    if (call.number == SYS_readlink || call.number == SYS_readlinkat) {
+      size_t room = a[path_index + 2];
+      if (static_cast<int>(room) <= 0) return Answer{-EINVAL, {}};
+      std::string name = shown_name(*program);
+      size_t length = std::min(name.size(), room);
+      return Answer{static_cast<int64_t>(length),
+                    {{GuestAddr(a[path_index + 1]), bytes_of(name.data(), length)}}};
+    }
+    if (!leaves_links(process, call)) redirect(*program);
     return std::nullopt;
   }
-  auto path_index = static_cast<size_t>(facts_of(call.number).path_arg);
-  size_t room = a[path_index + 2];
-  if (static_cast<int>(room) <= 0) return Answer{-EINVAL, {}};
-  std::string name = shown_name(program);
-  size_t length = std::min(name.size(), room);
-  return Answer{static_cast<int64_t>(length),
-                {{GuestAddr(a[path_index + 1]), bytes_of(name.data(), length)}}};
-}
-
-// Memory of a process that runs under rdb is not to be written past rdb.
-std::optional<Answer> HiddenHost::answer_other_process(Process& process, const SystemCall& call,
-                                                       const ProcEntry& entry) {
-  bool changes =
-      entry.name == "mem" && opens(call) && (open_flags(call, process.space()) & O_ACCMODE) != O_RDONLY;
-  if (!changes || !program_of_other(entry.pid)) return std::nullopt;
-  process.say_once(
-      "opening /proc/PID/mem of a process that runs under rdb for writing (the program gets EACCES)");
-  return Answer{-EACCES, {}};
-}
-
-// A descriptor of the host is not there.
-std::optional<Answer> HiddenHost::answer_descriptor(std::string_view name) {
-  std::optional<int> fd = number_of(name.substr(name.find('/') + 1));
-  if (fd && is_own_descriptor(*fd)) return Answer{-ENOENT, {}};
-  return std::nullopt;
-}
-
-// A file of the process itself, whose text would show the host: the call opens another text, or is refused.
-std::optional<Answer> HiddenHost::answer_own_file(Process& process, SystemCall& call,
-                                                  const std::string& name) {
+  if (found->pid != process.identity().pid) {
+    bool changes =
+        found->name == "mem" && opens(call) && (open_flags(call, process.space()) & O_ACCMODE) != O_RDONLY;
+    if (!changes || !program_of_other(found->pid)) return std::nullopt;
+    process.say_once(
+        "opening /proc/PID/mem of a process that runs under rdb for writing (the program gets EACCES)");
+    return Answer{-EACCES, {}};
+  }
+  const std::string* entry = &found->name;
+  size_t slash = entry->find('/');
+  if (slash != std::string::npos && (entry->starts_with("fd/") || entry->starts_with("fdinfo/"))) {
+    std::optional<int> fd = number_of(std::string_view(*entry).substr(slash + 1));
+    if (fd && is_own_descriptor(*fd)) return Answer{-ENOENT, {}};
+    return std::nullopt;
+  }
   if (!opens(call)) return std::nullopt;
   uint64_t flags = open_flags(call, process.space());
   bool writes = (flags & O_ACCMODE) != O_RDONLY;
-  if (name == "mem" && writes) {
+  if (*entry == "mem" && writes) {
     process.say_once("opening /proc/self/mem for writing (the program gets EACCES)");
     return Answer{-EACCES, {}};
   }
-  if (name == "smaps" || name == "smaps_rollup" || name == "numa_maps" || name.starts_with("map_files")) {
-    process.say_once("/proc/self/" + name + " (the program gets EACCES)");
+  if (*entry == "smaps" || *entry == "smaps_rollup" || *entry == "numa_maps" ||
+      entry->starts_with("map_files")) {
+    process.say_once("/proc/self/" + *entry + " (the program gets EACCES)");
     return Answer{-EACCES, {}};
   }
   if (flags & O_PATH || writes) return std::nullopt;
-  std::optional<std::string> text = proc_text(process, name);
-  return text ? open_text(call, *text) : std::nullopt;
-}
-
-// The call opens a file that holds this text. The file stays until the next call.
-std::optional<Answer> HiddenHost::open_text(SystemCall& call, const std::string& text) {
+  std::optional<std::string> text = proc_text(process, *entry);
+  if (!text) return std::nullopt;
   int fd = memfd_create("proc", MFD_CLOEXEC);
   if (fd < 0) return Answer{-errno, {}};
-  if (write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+  if (write(fd, text->data(), text->size()) != static_cast<ssize_t>(text->size())) {
     close(fd);
     return Answer{-ENOMEM, {}};
   }
   fchmod(fd, 0444);
   text_fd_ = move_out_of_reach(fd);
-  redirect(call, "/proc/self/fd/" + std::to_string(text_fd_));
-  // This path is a link.
-  if (call.number == SYS_open) call.arguments[1] &= ~static_cast<uint64_t>(O_NOFOLLOW);
-  if (call.number == SYS_openat) call.arguments[2] &= ~static_cast<uint64_t>(O_NOFOLLOW);
+  redirect("/proc/self/fd/" + std::to_string(text_fd_));
+  // The file stands behind a link now.
+  if (call.number == SYS_open) a[1] &= ~static_cast<uint64_t>(O_NOFOLLOW);
+  if (call.number == SYS_openat) a[2] &= ~static_cast<uint64_t>(O_NOFOLLOW);
   return std::nullopt;
 }
 
@@ -374,7 +346,7 @@ std::optional<Answer> HiddenHost::list_descriptors(const SystemCall& call) {
   std::string_view name(target, n > 0 ? static_cast<size_t>(n) : 0);
   if (!name.ends_with("/fd") && !name.ends_with("/fdinfo")) return std::nullopt;
 
-  // Both calls give records of d_ino, d_off, d_reclen; the name follows, in one of them after the type.
+  // Both calls give records of d_ino, d_off, d_reclen; the name follows, in one of them behind the type.
   const size_t name_offset = call.number == SYS_getdents64 ? 19 : 18;
   std::vector<std::byte> buffer(std::min<size_t>(a[2], 1u << 20));
   std::vector<std::byte> kept;

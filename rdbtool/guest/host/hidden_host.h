@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace rdb::guest {
@@ -49,26 +48,18 @@ public:
   void set_death_signal_is_guests(bool yes) { death_signal_is_guests_ = yes; }
 
 private:
-  // A place below /proc/PID.
-  struct ProcEntry {
-    int pid = 0;
-    std::string name; // what comes after the number, or after that of a thread
-  };
   std::optional<Answer> answer_path(Process& process, SystemCall& call);
-  std::optional<Answer> answer_program_link(Process& process, SystemCall& call, const std::string& program);
-  static std::optional<Answer> answer_other_process(Process& process, const SystemCall& call,
-                                                    const ProcEntry& entry);
-  static std::optional<Answer> answer_descriptor(std::string_view name);
-  std::optional<Answer> answer_own_file(Process& process, SystemCall& call, const std::string& name);
-  std::optional<Answer> open_text(SystemCall& call, const std::string& text);
-  void redirect(SystemCall& call, const std::string& other);
-  static std::optional<Answer> close_descriptors(const SystemCall& call);
   std::optional<Answer> answer_limits(Process& process, const SystemCall& call);
   std::optional<Answer> answer_prctl(Process& process, const SystemCall& call);
   std::optional<Answer> list_descriptors(const SystemCall& call);
-  std::optional<ProcEntry> entry_of(const Process& process, int directory, const std::string& path);
+  // A place below /proc/PID.
+  struct Entry {
+    int pid = 0;
+    std::string name; // what comes behind the number, or behind that of a thread
+  };
+  std::optional<Entry> entry_of(const Process& process, int directory, const std::string& path);
   // The program, if the entry is the link to one that runs under rdb.
-  static std::optional<std::string> program_at(const Process& process, const ProcEntry& entry);
+  static std::optional<std::string> program_at(const Process& process, const Entry& entry);
   bool directory_in_proc(int directory, std::string& path);
 
   std::string path_; // what a call's path argument points to while the call is made
