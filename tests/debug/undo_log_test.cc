@@ -137,6 +137,25 @@ TEST_F(UndoLogTest, PagesWithTranslatedCode) {
   space_.munmap(code, guest::kPage);
 }
 
+// A guest function may be given a pointer to it: what it stores there is its result.
+TEST_F(UndoLogTest, WhatGuestFunctionsStoreInDebugCodesMemoryStays) {
+  uint64_t code = map(1, PROT_READ | PROT_WRITE | PROT_EXEC);
+  const uint8_t store[] = {0x48, 0x89, 0x37, 0x90}; // mov %rsi, (%rdi); nop
+  std::memcpy(bytes(code), store, sizeof store);
+  auto own = std::make_unique<uint64_t>(5);
+  engine::Registers& regs = engine_.registers();
+  asm volatile("rdfsbase %0" : "=r"(regs.fs_base));
+  asm volatile("rdgsbase %0" : "=r"(regs.gs_base));
+  regs.rip = code;
+  regs.gpr[engine::RDI] = reinterpret_cast<uint64_t>(own.get());
+  regs.gpr[engine::RSI] = 6;
+  engine_.run(1);
+  EXPECT_EQ(*own, 6u);
+  log_.undo();
+  EXPECT_EQ(*own, 6u);
+  space_.munmap(code, guest::kPage);
+}
+
 TEST_F(UndoLogTest, WhatGuestFunctionsStore) {
   uint64_t code = map(1, PROT_READ | PROT_WRITE | PROT_EXEC);
   const uint8_t stores[] = {

@@ -15,7 +15,7 @@ namespace {
 
 class WriteGuardTest : public testing::Test {
 protected:
-  WriteGuardTest() : space_(guest::make_layout(0, false)) {
+  WriteGuardTest() : space_(guest::make_layout(0, false)), guard_(room_) {
     page_ = map(3, PROT_READ | PROT_WRITE);
     constant_ = map(1, PROT_READ);
     guard_.attach(space_, Protect::report);
@@ -41,6 +41,7 @@ protected:
     return process_vm_writev(getpid(), &local, 1, &remote, 1, 0) == 1;
   }
 
+  static inline StackRoom room_;
   guest::AddressSpace space_;
   WriteGuard guard_;
   uint64_t page_;

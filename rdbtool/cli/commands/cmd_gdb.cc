@@ -28,7 +28,8 @@ struct GdbOptions {
 
 // The debug regions that run as time passes forwards.
 struct Debugging {
-  debug::RegionRunner runner{{}};
+  std::unique_ptr<debug::DebugSession> session = std::make_unique<debug::DebugSession>();
+  debug::RegionRunner runner{*session, {}};
   debug::Regions regions{{}, runner};
 };
 

@@ -192,7 +192,8 @@ std::string children_with_output(const trace::TraceReader& trace) {
 int play(const ReplayOptions& options, const trace::TraceReader& trace, const trace::ProcessInfo& program,
          const Complain& complain) {
   Terminal terminal;
-  debug::RegionRunner runner(options.runner);
+  auto session = std::make_unique<debug::DebugSession>();
+  debug::RegionRunner runner(*session, options.runner);
   debug::Regions regions(options.regions, runner);
   // As the user named it, if it is the user's.
   const std::string& path =
@@ -204,16 +205,16 @@ int play(const ReplayOptions& options, const trace::TraceReader& trace, const tr
   replay::Replayer replayer(trace, program, options.quiet ? nullptr : &terminal);
   regions.check_selection();
   if (has_bundle) replayer.add_observer(regions);
-  debug::Events events;
+  debug::Events events(*session);
   std::optional<debug::EventTrace> event_trace;
   auto lines = [&regions](const std::string& file, unsigned line) { return regions.edited_line(file, line); };
-  debug::EventApi event_api(events, regions, runner, replayer, lines);
+  debug::EventApi event_api(*session, events, regions, runner, replayer, lines);
   if (options.events.any()) event_trace.emplace(options.events, events, replayer, lines, terminal.event_fd());
   if (options.events.any() || has_bundle) replayer.add_observer(events);
   debug::Fallback& fallback = runner.fallback();
   if (options.events.any() || has_bundle) {
-    for (int fd :
-         {runner.keeps_output() ? -1 : 1, 2, terminal.output_fd(), terminal.event_fd(), runner.terminal()})
+    for (int fd : {runner.output().is_captured() ? -1 : 1, 2, terminal.output_fd(), terminal.event_fd(),
+                   runner.output().terminal()})
       if (fd >= 0) fallback.add_output(fd);
     if (has_bundle) fallback.use();
     // What is said of the process's ancestors is theirs.
@@ -267,7 +268,7 @@ int play(const ReplayOptions& options, const trace::TraceReader& trace, const tr
     print_error("rdb: at time {} it became another program by execve: 'rdb replay -p {}'\n",
                 replayer.now().value, next->name);
   check_output(terminal.lost_output(), "the program's output");
-  check_output(runner.lost_output(), "debug output");
+  check_output(runner.output().lost(), "debug output");
   if (ending && options.no_status) return 0;
   if (ending) guest::end_as(*ending);
   if (replayer.now().value >= options.to) {

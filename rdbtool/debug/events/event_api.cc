@@ -3,7 +3,8 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/print_error.h"
-#include "rdbtool/debug/isolation/refusal.h"
+#include "rdbtool/debug/debug_session.h"
+#include "rdbtool/debug/isolation/escape.h"
 #include "rdbtool/syscalls/table.h"
 #include "runtime-libs/module/module_host.h"
 
@@ -22,13 +23,11 @@ static_assert(sizeof(rdb_registers) <= sizeof(engine::Registers) &&
               offsetof(rdb_registers, rip) == offsetof(engine::Registers, rip) &&
               offsetof(rdb_registers, gs_base) == offsetof(engine::Registers, gs_base));
 
-// One replay at a time has debug code.
-EventApi* g_api = nullptr;
-
-// Where nobody tells events.
+// Of the session that debug code runs in.
 EventApi& api() {
-  if (g_api == nullptr) give_up("events are told by rdb replay only");
-  return *g_api;
+  EventApi* events = DebugSession::current()->events;
+  if (events == nullptr) give_up("events are told by rdb replay only");
+  return *events;
 }
 
 uint64_t refuse(const std::string& why) {
@@ -38,15 +37,16 @@ uint64_t refuse(const std::string& why) {
 
 } // namespace
 
-EventApi::EventApi(Events& events, Regions& regions, RegionRunner& runner, replay::Replayer& replayer,
-                   const replay::Backtracer::LineMap& lines)
-    : events_(events), regions_(regions), runner_(runner), replayer_(replayer), backtracer_(replayer) {
+EventApi::EventApi(DebugSession& session, Events& events, Regions& regions, RegionRunner& runner,
+                   replay::Replayer& replayer, const replay::Backtracer::LineMap& lines)
+    : session_(session), events_(events), regions_(regions), runner_(runner), replayer_(replayer),
+      backtracer_(replayer) {
   backtracer_.set_line_map(lines);
-  g_api = this;
+  session.events = this;
 }
 
 EventApi::~EventApi() {
-  g_api = nullptr;
+  session_.events = nullptr;
 }
 
 uint64_t EventApi::add(rdb_event_kind kind, const char* name, const void* address, size_t size, unsigned how,

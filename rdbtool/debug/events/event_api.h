@@ -19,8 +19,8 @@ namespace rdb::debug {
 class EventApi {
 public:
   // `regions`: those of the same debug code.
-  EventApi(Events& events, Regions& regions, RegionRunner& runner, replay::Replayer& replayer,
-           const replay::Backtracer::LineMap& lines);
+  EventApi(DebugSession& session, Events& events, Regions& regions, RegionRunner& runner,
+           replay::Replayer& replayer, const replay::Backtracer::LineMap& lines);
   ~EventApi();
   EventApi(const EventApi&) = delete;
   EventApi& operator=(const EventApi&) = delete;
@@ -50,6 +50,7 @@ private:
   static bool is_ready(void* teller);
   static void tell_fast(void* teller, const Event& event);
 
+  DebugSession& session_;
   Events& events_;
   Regions& regions_;
   RegionRunner& runner_;

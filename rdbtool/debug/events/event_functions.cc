@@ -10,7 +10,7 @@
 
 namespace rdb::debug {
 
-Events::Events()
+Events::Events(DebugSession& session)
     : returns_({.function =
                     [](void* context, void* argument, uint64_t pc) {
                       auto& events = *static_cast<Events*>(argument);
@@ -19,7 +19,8 @@ Events::Events()
                       if (events.changed_) events.arm(run);
                     },
                 .argument = this,
-                .fast = &leave_fast}) {}
+                .fast = &leave_fast}),
+      hardware_(session) {}
 
 void Events::add_function(replay::Replayer& replayer, uint64_t address, const std::string& name,
                           const Wanted& wanted) {
@@ -175,7 +176,7 @@ void Events::forget_functions(replay::Replayer& replayer) {
       ++entry;
     }
   }
-  if (!returns_wanted) returns_.clear(replayer);
+  if (!returns_wanted) returns_.clear(replayer.translator());
 }
 
 void Events::hooked(replay::Replayer& replayer, GuestAddr pc) {
@@ -188,14 +189,14 @@ void Events::hooked(replay::Replayer& replayer, GuestAddr pc) {
 
 void Events::enter(replay::Replayer& replayer, uint64_t pc, Function& function) {
   const engine::Registers& regs = replayer.registers();
-  if (!function.returned.empty()) returns_.expect(replayer, pc);
+  if (!function.returned.empty()) returns_.expect(stopped_thread(replayer), pc);
   if (function.entered.empty()) return;
   note_arguments(regs, pc, function);
   tell(replayer, function.entered, call_event_);
 }
 
 void Events::leave(replay::Replayer& replayer, uint64_t pc) {
-  const std::vector<uint64_t>& returned = returns_.arrive(replayer, pc);
+  const std::vector<uint64_t>& returned = returns_.arrive(stopped_thread(replayer), pc);
   // One that ended in a jump to another returns after that.
   for (auto address = returned.rbegin(); address != returned.rend(); ++address) {
     Function* function = functions_by_pc_.find(*address);

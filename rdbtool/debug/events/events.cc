@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/debug/events/events.h"
 
+#include "rdbtool/debug/isolation/guest_libc.h"
 #include "rdbtool/syscalls/table.h"
 
 #include <algorithm>
@@ -77,12 +78,12 @@ Events::Id Events::on_function(EventKind side, GuestAddr function, Callback call
 // Who waits for returns must know which calls do not return. A program may have none of these functions.
 void Events::watch_jumps() {
   if (std::exchange(watches_jumps_, true)) return;
-  for (std::string_view name : kJumpsOut)
+  for (std::string_view name : kNonlocalExits)
     add({.kind = EventKind::call,
          .callback =
              [this](replay::Replayer& replayer, const Event&) {
-               if (std::optional<CallsLeft> left = calls_left(replayer))
-                 returns_.leave(replayer.thread(), *left);
+               if (std::optional<AbandonedCalls> calls = abandoned_calls(stopped_thread(replayer)))
+                 returns_.abandon(replayer.thread(), *calls);
              },
          .pattern = std::string(name),
          .matched = true});

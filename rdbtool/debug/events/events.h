@@ -75,7 +75,7 @@ struct FastCallback {
 
 class Events final : public replay::Observer {
 public:
-  Events();
+  explicit Events(DebugSession& session);
   using Callback = std::function<void(replay::Replayer&, const Event&)>;
   using Id = uint64_t;
 

@@ -4,14 +4,6 @@
 #include "rdbtool/debug/events/event_api.h"
 
 namespace rdb::debug {
-namespace {
-
-int no_error(void*) {
-  return 0;
-}
-
-} // namespace
-
 bool EventApi::is_ready(void* self) {
   const auto& teller = *static_cast<Teller*>(self);
   return !teller.api->regions_.has_thread_locals() && teller.api->runner_.may_run_fast();
@@ -25,7 +17,7 @@ void EventApi::tell_fast(void* self, const Event& event) {
   asm volatile("rdgsbase %0" : "=r"(api.replayer_.translator().registers().gs_base));
   api.describe(event, teller.data);
   api.runner_.run_fast(teller.count, reinterpret_cast<RegionRunner::Code>(teller.callback), &api.told_,
-                       &no_error, nullptr);
+                       RegionRunner::Errno::zero);
 }
 
 } // namespace rdb::debug

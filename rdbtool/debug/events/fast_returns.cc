@@ -5,12 +5,12 @@
 
 namespace rdb::debug {
 // At the beginning of a function. True if the call could be noted.
-bool Returns::note(uint64_t pc, const engine::Registers& registers) {
+bool Returns::expect_fast(ThreadId thread, const engine::Registers& registers, uint64_t pc) {
   uint64_t sp = registers.gpr[engine::RSP];
-  if (replayer_ == nullptr || !replayer_->space().is_known_plain(sp, sizeof(uint64_t))) return false;
+  if (space_ == nullptr || !space_->is_known_plain(sp, sizeof(uint64_t))) return false;
   Waiting* waiting = by_pc_.find(*GuestAddr(sp).ptr<uint64_t>());
   if (waiting == nullptr || waiting->size == waiting->room) return false;
-  const Call call{pc, replayer_->thread(), sp + sizeof(uint64_t)};
+  const Call call{pc, thread, sp + sizeof(uint64_t)};
   Call* calls = waiting->calls.get();
   for (size_t i = waiting->size; i-- > 0;) {
     if (may_be_over(calls[i], call)) return false;
@@ -27,17 +27,15 @@ uint64_t Returns::last(uint64_t pc) const {
 }
 
 // Where calls return to: forgets the last one if that has returned, and it alone.
-bool Returns::take(uint64_t pc, const engine::Registers& registers) {
+bool Returns::arrive_fast(ThreadId thread, const engine::Registers& registers, uint64_t pc) {
   Waiting* waiting = by_pc_.find(pc);
   if (waiting == nullptr || waiting->size == 0) return false;
   uint64_t sp = registers.gpr[engine::RSP];
-  ThreadId thread = replayer_->thread();
   const Call* last = waiting->calls.get() + waiting->size - 1;
   if (last->thread != thread || last->sp != sp) return false;
-  uint64_t slot = sp - sizeof(uint64_t); // see has_come_back()
-  if (!replayer_->space().is_known_plain(slot, sizeof slot) || *GuestAddr(slot).ptr<uint64_t>() != pc)
-    return false;
-  // Another that ended in a jump, or was left in another way.
+  uint64_t slot = sp - sizeof(uint64_t); // see has_just_returned()
+  if (!space_->is_known_plain(slot, sizeof slot) || *GuestAddr(slot).ptr<uint64_t>() != pc) return false;
+  // Another that ended in a jump, or was abandoned.
   if (waiting->size > 1 && (last[-1].thread != thread || last[-1].sp <= sp)) return false;
   --waiting->size;
   return true;
@@ -53,10 +51,12 @@ const FastCallback* Events::fast_of(const Audience& audience) {
 bool Events::enter_fast(void* context, void* argument, uint64_t pc) {
   Function& function = *static_cast<Function*>(argument);
   Events& events = *function.events;
-  const engine::Registers& registers = static_cast<replay::Replayer*>(context)->translator().registers();
+  auto& replayer = *static_cast<replay::Replayer*>(context);
+  const engine::Registers& registers = replayer.translator().registers();
   const FastCallback* fast = nullptr;
   if (!function.entered.empty() && (fast = fast_of(function.entered)) == nullptr) return false;
-  if (!function.returned.empty() && !events.returns_.note(pc, registers)) return false;
+  if (!function.returned.empty() && !events.returns_.expect_fast(replayer.thread(), registers, pc))
+    return false;
   if (fast == nullptr) return true;
   events.note_arguments(registers, pc, function);
   fast->tell(fast->teller, events.call_event_);
@@ -65,12 +65,13 @@ bool Events::enter_fast(void* context, void* argument, uint64_t pc) {
 
 bool Events::leave_fast(void* context, void* argument, uint64_t pc) {
   auto& events = *static_cast<Events*>(argument);
-  const engine::Registers& registers = static_cast<replay::Replayer*>(context)->translator().registers();
+  auto& replayer = *static_cast<replay::Replayer*>(context);
+  const engine::Registers& registers = replayer.translator().registers();
   uint64_t address = events.returns_.last(pc);
   Function* function = address == 0 ? nullptr : events.functions_by_pc_.find(address);
   if (function == nullptr) return false;
   const FastCallback* fast = fast_of(function->returned);
-  if (fast == nullptr || !events.returns_.take(pc, registers)) return false;
+  if (fast == nullptr || !events.returns_.arrive_fast(replayer.thread(), registers, pc)) return false;
   events.note_result(registers, pc, address, *function);
   fast->tell(fast->teller, events.return_event_);
   return true;

@@ -3,6 +3,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/print_error.h"
+#include "rdbtool/debug/debug_session.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,8 +17,6 @@
 
 namespace rdb::debug {
 namespace {
-
-HardwareWatches* active; // those of this process, for after_fork()
 
 // A signal at each write by this thread, behind the instruction.
 int open_breakpoint(uint64_t address, uint64_t size) {
@@ -37,7 +36,7 @@ int open_breakpoint(uint64_t address, uint64_t size) {
 
 } // namespace
 
-HardwareWatches::HardwareWatches() {
+HardwareWatches::HardwareWatches(DebugSession& session) : session_(session) {
   const char* word = std::getenv(kOff);
   refused_ = word != nullptr && std::strcmp(word, "0") == 0;
 }
@@ -65,7 +64,7 @@ bool HardwareWatches::set(std::span<const Range> ranges) {
     // What goes on after a fork does not inherit them.
     static const int registered = pthread_atfork(nullptr, nullptr, after_fork);
     if (registered == 0) {
-      active = this;
+      session_.hardware_watches = this;
       return true;
     }
   }
@@ -91,13 +90,14 @@ void HardwareWatches::close_all() {
 void HardwareWatches::clear() {
   close_all();
   pieces_.clear();
-  if (active == this) active = nullptr;
+  if (session_.hardware_watches == this) session_.hardware_watches = nullptr;
 }
 
 void HardwareWatches::after_fork() {
-  if (active == nullptr) return;
-  active->close_all();
-  if (active->open_all()) return;
+  const DebugSession* session = DebugSession::current();
+  if (session == nullptr || session->hardware_watches == nullptr) return;
+  session->hardware_watches->close_all();
+  if (session->hardware_watches->open_all()) return;
   // They were granted to the process that this one is a copy of.
   print_error("rdb: not supported: hardware breakpoints that are granted at times only; "
               "set {}=0 to do without them\n",

@@ -9,6 +9,8 @@
 
 namespace rdb::debug {
 
+class DebugSession;
+
 class HardwareWatches {
 public:
   struct Range {
@@ -18,7 +20,7 @@ public:
   static constexpr uint64_t kLargest = 8;                   // bytes of a range
   static constexpr const char* kOff = "RDB_HARDWARE_WATCH"; // "0" in the environment: never used
 
-  HardwareWatches();
+  explicit HardwareWatches(DebugSession& session);
   ~HardwareWatches();
   HardwareWatches(const HardwareWatches&) = delete;
   HardwareWatches& operator=(const HardwareWatches&) = delete;
@@ -36,6 +38,7 @@ private:
   void close_all();
   static void after_fork();
 
+  DebugSession& session_;
   std::vector<Piece> pieces_;
   std::vector<int> descriptors_;
   bool refused_ = false;

@@ -5,25 +5,24 @@
 
 namespace rdb::debug {
 
-// glibc keeps the stack pointer in the buffer, made unreadable by a number of the thread's and a rotation.
-std::optional<CallsLeft> calls_left(replay::Replayer& replayer) {
-  constexpr uint64_t kStackPointer = 48, kNumber = 0x30;
+// glibc keeps the stack pointer in the jump buffer, made unreadable by a secret of the thread's and a
+// rotation.
+std::optional<AbandonedCalls> abandoned_calls(const StoppedThread& thread) {
+  constexpr uint64_t kStackPointer = 48; // in the jump buffer
+  constexpr uint64_t kSecret = 0x30;     // from the thread pointer
   constexpr int kRotation = 17;
-  const engine::Registers& regs = replayer.registers();
-  guest::AddressSpace& space = replayer.space();
-  uint64_t hidden = 0, number = 0;
-  if (space.read(GuestAddr(regs.gpr[engine::RDI] + kStackPointer), &hidden, sizeof hidden) != sizeof hidden ||
-      space.read(GuestAddr(regs.fs_base + kNumber), &number, sizeof number) != sizeof number)
+  const engine::Registers& regs = thread.registers();
+  std::optional<uint64_t> hidden = thread.word_at(regs.gpr[engine::RDI] + kStackPointer);
+  std::optional<uint64_t> secret = thread.word_at(regs.fs_base + kSecret);
+  if (!hidden || !secret) return std::nullopt;
+  AbandonedCalls calls{thread.stack_pointer(), std::rotr(*hidden, kRotation) ^ *secret};
+  if (calls.up_to < calls.above || thread.space.find(calls.above) != thread.space.find(calls.up_to))
     return std::nullopt;
-  CallsLeft left{regs.gpr[engine::RSP], std::rotr(hidden, kRotation) ^ number};
-  if (left.up_to < left.above || space.find(left.above) != space.find(left.up_to)) return std::nullopt;
-  return left;
+  return calls;
 }
 
-bool has_come_back(replay::Replayer& replayer, uint64_t pc) {
-  uint64_t back = 0;
-  GuestAddr slot(replayer.registers().gpr[engine::RSP] - sizeof back);
-  return replayer.space().read(slot, &back, sizeof back) == sizeof back && back == pc;
+bool has_just_returned(const StoppedThread& thread, uint64_t pc) {
+  return thread.word_at(thread.stack_pointer() - sizeof pc) == pc;
 }
 
 } // namespace rdb::debug

@@ -1,30 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Calls that are abandoned by longjmp() or an exception instead of returning. The program may reach the
-// return address later anyway, in the same frame or in one that is as deep.
+// Calls that are abandoned by longjmp() or an exception instead of returning. Whoever waits for a call to
+// return waits at its return address. The program may come to that address although the call was abandoned:
+// in the same frame, which goes on, or in another one that happens to be as deep. So rdb looks at the
+// longjmp() itself, and at the return address, which a return leaves on the stack below the stack pointer.
 #pragma once
 
-#include "rdbtool/replay/replayer.h"
+#include "rdbtool/debug/stopped_thread.h"
 
-#include <array>
 #include <optional>
-#include <string_view>
 
 namespace rdb::debug {
 
-// Functions of libc that leave calls; others of their kind are these under other names.
-inline constexpr std::array<std::string_view, 2> kJumpsOut = {"longjmp", "__longjmp_chk"};
-
-// Calls, by the stack pointer when they have returned.
-struct CallsLeft {
+// A range of calls, each known by the stack pointer that it returns with.
+struct AbandonedCalls {
   uint64_t above;
   uint64_t up_to;
   bool has(uint64_t sp) const { return sp > above && sp <= up_to; }
 };
-// The thread enters one of those functions; none if it goes to another stack, where calls may go on later.
-std::optional<CallsLeft> calls_left(replay::Replayer& replayer);
+// The thread enters one of kNonlocalExits: the calls that it abandons. Nothing if it goes to another stack,
+// where calls may go on later.
+std::optional<AbandonedCalls> abandoned_calls(const StoppedThread& thread);
 
-// The thread is where a call returns to, with the stack pointer of then. Has it just come back from there?
-// Then its return address is still where it was.
-bool has_come_back(replay::Replayer& replayer, uint64_t pc);
+// The thread is at `pc`, where a call returns to, with the stack pointer that the call returns with. Returns
+// true if it has come there by a return, and not by longjmp(): then the return address is still in the slot
+// below the stack pointer.
+bool has_just_returned(const StoppedThread& thread, uint64_t pc);
 
 } // namespace rdb::debug

@@ -14,75 +14,74 @@ void Returns::grow(Waiting& waiting) {
   waiting.room = room;
 }
 
-Returns::Waiting& Returns::waiting_at(replay::Replayer& replayer, uint64_t pc) {
+Returns::Waiting& Returns::waiting_at(const StoppedThread& thread, uint64_t pc) {
   if (Waiting* known = by_pc_.find(pc)) return *known;
   Waiting& fresh = waiting_[pc];
   by_pc_.set(pc, &fresh);
-  replayer.translator().add_hook(GuestAddr(pc), arrived_);
-  replayer_ = &replayer;
+  thread.engine.add_hook(GuestAddr(pc), arrived_);
+  space_ = &thread.space;
   return fresh;
 }
 
-// On another stack its return address stays where it is. Where it was left, that is overwritten sooner or
-// later; on the stack that every program has, nothing but calls that were left can be below.
-bool Returns::was_left(replay::Replayer& replayer, const Call& older, uint64_t sp, uint64_t pc) {
-  uint64_t slot = older.sp - sizeof(uint64_t), back = 0;
-  guest::AddressSpace& space = replayer.space();
-  if (space.read(GuestAddr(slot), &back, sizeof back) != sizeof back || back != pc) return true;
-  const guest::Mapping* stack = space.find(sp - 1);
-  return stack != nullptr && stack == space.find(slot) && stack->name == "[stack]";
+// A coroutine's pending call keeps its return address; an abandoned call's slot gets overwritten sooner or
+// later. On the stack that every program has, nothing but abandoned calls can be below.
+bool Returns::was_abandoned(const StoppedThread& thread, const Call& older, uint64_t sp, uint64_t pc) {
+  const uint64_t slot = older.sp - sizeof(uint64_t);
+  if (thread.word_at(slot) != pc) return true;
+  const guest::Mapping* stack = thread.space.find(sp - 1);
+  return stack != nullptr && stack == thread.space.find(slot) && stack->name == "[stack]";
 }
 
-void Returns::expect(replay::Replayer& replayer, uint64_t pc) {
-  uint64_t sp = replayer.registers().gpr[engine::RSP];
-  uint64_t back;
-  if (replayer.space().read(GuestAddr(sp), &back, sizeof back) != sizeof back) return;
-  replayer.space().is_plain(sp, sizeof back); // so that it is known the next time
-  Waiting& waiting = waiting_at(replayer, back);
-  const Call call{pc, replayer.thread(), sp + sizeof back};
+void Returns::expect(const StoppedThread& thread, uint64_t pc) {
+  const uint64_t sp = thread.stack_pointer();
+  std::optional<uint64_t> back = thread.word_at(sp);
+  if (!back) return;
+  thread.space.is_plain(sp, sizeof *back); // so that it is known the next time
+  Waiting& waiting = waiting_at(thread, *back);
+  const Call call{pc, thread.id, sp + sizeof *back};
   Call* calls = waiting.calls.get();
   Call* end = std::remove_if(calls, calls + waiting.size, [&](const Call& older) {
-    return may_be_over(older, call) && (older.sp == call.sp || was_left(replayer, older, call.sp, back));
+    return may_be_over(older, call) && (older.sp == call.sp || was_abandoned(thread, older, call.sp, *back));
   });
   waiting.size = static_cast<size_t>(end - calls);
   if (waiting.size == waiting.room) grow(waiting);
   waiting.calls[waiting.size++] = call;
 }
 
-const std::vector<uint64_t>& Returns::arrive(replay::Replayer& replayer, uint64_t pc) {
+const std::vector<uint64_t>& Returns::arrive(const StoppedThread& thread, uint64_t pc) {
   returned_.clear();
   Waiting* waiting = by_pc_.find(pc);
   if (waiting == nullptr || waiting->size == 0) return returned_;
-  uint64_t sp = replayer.registers().gpr[engine::RSP];
-  ThreadId thread = replayer.thread();
+  const uint64_t sp = thread.stack_pointer();
   Call* kept = waiting->calls.get();
   for (const Call *call = kept, *end = kept + waiting->size; call != end; ++call) {
-    if (call->thread != thread || call->sp > sp)
+    if (call->thread != thread.id || call->sp > sp)
       *kept++ = *call;
-    else if (call->sp < sp && !was_left(replayer, *call, sp, pc))
+    else if (call->sp < sp && !was_abandoned(thread, *call, sp, pc))
       *kept++ = *call;
-    else if (call->sp == sp && has_come_back(replayer, pc))
+    else if (call->sp == sp && has_just_returned(thread, pc))
       returned_.push_back(call->function);
   }
   waiting->size = static_cast<size_t>(kept - waiting->calls.get());
   return returned_;
 }
 
-void Returns::leave(ThreadId thread, const CallsLeft& left) {
+void Returns::abandon(ThreadId thread, const AbandonedCalls& abandoned) {
   for (auto& [address, waiting] : waiting_) {
     Call* calls = waiting.calls.get();
-    Call* end = std::remove_if(calls, calls + waiting.size,
-                               [&](const Call& call) { return call.thread == thread && left.has(call.sp); });
+    Call* end = std::remove_if(calls, calls + waiting.size, [&](const Call& call) {
+      return call.thread == thread && abandoned.has(call.sp);
+    });
     waiting.size = static_cast<size_t>(end - calls);
   }
 }
 
-void Returns::clear(replay::Replayer& replayer) {
+void Returns::clear(engine::Translator& engine) {
   for (const auto& [address, waiting] : waiting_)
-    replayer.translator().remove_hook(GuestAddr(address));
+    engine.remove_hook(GuestAddr(address));
   waiting_.clear();
   by_pc_.clear();
-  replayer_ = nullptr;
+  space_ = nullptr;
 }
 
 } // namespace rdb::debug

@@ -10,6 +10,7 @@ void rdb_nested_stub();
 void rdb_always_watched_stub();
 void rdb_nested_call(rdb::debug::CallFrame* frame, uint64_t target);
 void rdb_call_host(rdb::debug::CallFrame* frame, uint64_t function);
+// A global, since assembly code below reads it. It is a fact about the CPU, the same for all sessions.
 __attribute__((visibility("hidden"))) bool rdb_has_avx = false;
 }
 

@@ -11,21 +11,29 @@
 
 namespace rdb::debug {
 
-// Memory for what is told of one place. Nothing is taken from the heap: debug code may have broken it.
+// Memory for one copy of a stack. Nothing is taken from the heap: debug code may have broken it.
 using StackRoom = std::array<std::byte, 256 * 1024>;
 
-// With a copy of the stack from `stack_begin` on.
-struct Whereabouts {
+// Registers, and a copy of the stack from `stack_begin` on.
+struct CapturedStack {
   engine::Registers registers; // rip is 0 if it is not known
   uint64_t stack_begin = 0;
   std::span<const std::byte> stack;
 };
-// Where a signal handler's context was; it stays valid until the room is used again.
-Whereabouts whereabouts(void* context, StackRoom& room);
+// Of a signal handler's context (or getcontext()'s), out to where rdb has called debug code. Valid until the
+// room is used again.
+CapturedStack capture_stack(void* context, StackRoom& room);
 
+// Where an exception was thrown.
+struct NotedThrow {
+  const void* exception;
+  uint64_t run; // of debug code
+  CapturedStack stack;
+  StackRoom room;
+};
 // An exception is thrown, perhaps once more: the unwinder is about to look for who catches it.
 void note_throw(const void* exception);
-// In a handler: where the exception came from that it has caught.
-Whereabouts place_of_throw();
+// To be called where an exception is caught: where it was thrown.
+CapturedStack stack_of_throw();
 
 } // namespace rdb::debug

@@ -3,6 +3,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/print_error.h"
+#include "rdbtool/debug/debug_session.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -26,8 +27,6 @@ bool is_for_all(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGPIPE || signal == SIGHUP ||
          signal == SIGQUIT || signal == SIGKILL;
 }
-
-bool* g_loading = nullptr; // shared with the process that waits, if one does
 
 int wait_for_end(pid_t process) {
   int status = 0;
@@ -61,7 +60,7 @@ bool Fallback::begin_loading(const std::string& module) {
   if (successor < 0) return false;
   if (successor == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    g_loading = loading;
+    session_.loading_unfinished = loading;
     return true;
   }
   int status = wait_for_end(successor);
@@ -73,10 +72,6 @@ bool Fallback::begin_loading(const std::string& module) {
     _exit(kExitFailure);
   }
   end_in_the_same_way(status);
-}
-
-void Fallback::end_loading() {
-  if (g_loading != nullptr) *g_loading = false;
 }
 
 bool Fallback::make_copy(uint64_t ticks) {
@@ -96,7 +91,7 @@ bool Fallback::make_copy(uint64_t ticks) {
     }
     // This process is the copy from now on.
     wait_for(successor, *message);
-    // What has run out of time may do so earlier now: it does not come as far as it did then.
+    // What has run out of time may do so at an earlier hit than in the first attempt.
     std::erase_if(places_, [&](const Message& place) { return place.is_about(*message); });
     places_.push_back(*message);
     munmap(memory, sizeof(Message));

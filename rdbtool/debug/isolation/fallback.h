@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Debug code that crashed, hung or was left half-way may have broken the libc it shares with rdb. So the
-// replay keeps copies of itself from before (forked processes that wait), and goes on from the last of them:
-// silently up to the place where debug code went wrong, from there on without that region.
+// Debug code that crashed, hung or was left half-way may have broken the libc that it shares with rdb, or a
+// lock of it is held for ever. So the replay keeps copies of itself from before (forked processes that wait),
+// and goes on from the last of them: silently up to the hit where debug code went wrong, and from there on
+// without that region.
 #pragma once
 
 #include "rdbtool/debug/regions/region_stats.h"
@@ -12,9 +13,12 @@
 
 namespace rdb::debug {
 
+class DebugSession;
+
 class Fallback {
 public:
-  // What is shown to the user; silent while the replay catches up.
+  explicit Fallback(DebugSession& session) : session_(session) {}
+  // A descriptor that the user sees. Nothing goes there while the replay catches up.
   void add_output(int descriptor) { outputs_.push_back({descriptor, -1}); }
   void use() { in_use_ = true; }
   // Nothing is shown for a while: what debug code says now is not about the process that is looked at.
@@ -25,16 +29,16 @@ public:
   }
   bool in_use() const { return in_use_; }
 
-  // Is it time for a copy, by a clock that counts on its own?
+  // Returns true if it is time for a copy. `ticks`: of a clock that runs whatever debug code does.
   bool is_copy_due(uint64_t ticks) const { return ticks >= next_ && copies_ < kMostCopies; }
-  // Is there more to do before debug code runs than enter()?
+  // Returns true if there is more to do before debug code runs than enter().
   bool is_busy(uint64_t ticks) const { return catches_up_ || is_copy_due(ticks); }
   // Before debug code runs. True if this is a new process, which has no timers yet.
   bool make_copy(uint64_t ticks);
-  // Before and after a module is loaded. Its constructors may end this process in a way that nobody can
-  // prevent: then a process that waits says so. True if this is a new process, which has no timers yet.
+  // Before a module is loaded, until DebugSession::end_loading(). Its constructors may end this process in a
+  // way that nobody can prevent: then a process that waits says so. True if this is a new process, which has
+  // no timers yet.
   bool begin_loading(const std::string& module);
-  static void end_loading(); // or the user was told why it goes no further
   // Around a piece of debug code. If this process ends meanwhile, in whatever way, the last copy goes on,
   // where that piece is given up when it comes to this hit.
   void enter(const RegionCount& count) {
@@ -50,10 +54,11 @@ public:
   void leave() {
     if (message_ != nullptr) message_->count = nullptr;
   }
-  // Ends this process so, after the user was told why. Comes back if there is no copy.
+  // Ends this process after the user was told why, so that the last copy goes on. Returns only if there is
+  // none.
   void go_back();
-  // Is this a place where debug code went wrong? Then this piece does not run any more. Behind the last such
-  // place the user sees again what happens.
+  // Returns true if debug code went wrong at this hit in a process that this one is the copy of: then it does
+  // not run any more. After the last such hit the user sees again what happens.
   bool gives_up_here(const RegionCount& count) { return catches_up_ && is_place(count); }
 
 private:
@@ -83,6 +88,7 @@ private:
   void be_silent(bool silent);
   bool is_place(const RegionCount& count);
 
+  DebugSession& session_;
   bool in_use_ = false;
   uint64_t next_ = 0;
   int copies_ = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/debug/isolation/guarded_call.h"
 
-#include "rdbtool/debug/isolation/refusal.h"
+#include "rdbtool/debug/debug_session.h"
+#include "rdbtool/debug/isolation/escape.h"
 
 #include <algorithm>
 #include <array>
@@ -42,10 +43,12 @@ bool writes_where_told(uint64_t function) {
 } // namespace
 
 void call_watched(CallFrame& frame, uint64_t function) {
-  NestedCalls* calls = NestedCalls::current();
+  const DebugSession* session = DebugSession::current();
+  NestedCalls* calls = session != nullptr ? session->nested_calls : nullptr;
   if (frame.is_always_watched && writes_where_told(function)) frame.is_always_watched = false;
   // The module's own code keeps what it writes.
-  if (calls == nullptr || !can_escape() || in_module(function) || !calls->begin_watch(frame)) {
+  if (calls == nullptr || !can_escape() || session->modules.contains(function) ||
+      !calls->begin_watch(frame)) {
     call_host(frame, function);
     return;
   }
@@ -66,9 +69,10 @@ void run_watched_call(CallFrame& frame, uint64_t function) {
   constexpr uint64_t kUsual = 96;
   auto arguments = reinterpret_cast<uint64_t>(frame.stack_arguments);
   frame.stack_size = kUsual;
-  if (can_escape())
-    frame.stack_size =
-        std::min<uint64_t>((reinterpret_cast<uint64_t>(running.escape) - arguments) & ~15ull, kMostArguments);
+  if (can_escape()) {
+    auto end = reinterpret_cast<uint64_t>(DebugSession::run.escape);
+    frame.stack_size = std::min<uint64_t>((end - arguments) & ~15ull, kMostArguments);
+  }
   frame.is_wide = false;
   call_watched(frame, function);
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/debug/isolation/guest_heap.h"
 
+#include "rdbtool/debug/isolation/guest_libc.h"
+
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 namespace rdb::debug {
 namespace {
-
-std::vector<uint64_t> g_allocators;
 
 // In glibc the word in front of a block has its size, with this word and three flags.
 constexpr uint64_t kFlags = 7;
@@ -22,14 +21,10 @@ uint64_t word_at(uint64_t address) {
 
 } // namespace
 
-void set_guest_allocators(std::vector<uint64_t> functions) {
-  g_allocators = std::move(functions);
-}
-
 void GuestHeap::begin() {
   calls_.clear();
-  if (functions_ == g_allocators) return;
-  functions_ = g_allocators;
+  if (functions_ == libc_.allocators()) return;
+  functions_ = libc_.allocators();
   for (uint64_t function : functions_)
     engine_.add_stop(GuestAddr(function));
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Memory that functions of the program allocate when debug code calls them. Debug code may write to it before
 // the region ends (it puts something into a vector that it was given), and such writes are not observed. So
-// the old contents of a block are saved when it is allocated.
+// the old contents of a block are saved when it is allocated: the engine stops where the program's allocators
+// begin and where they return to.
 #pragma once
 
 #include "rdbtool/engine/translator.h"
@@ -12,13 +13,11 @@
 
 namespace rdb::debug {
 
-// Where the functions begin with which the program's libc allocates; none if it is not one whose blocks are
-// known.
-void set_guest_allocators(std::vector<uint64_t> functions);
+class GuestLibc;
 
 class GuestHeap {
 public:
-  explicit GuestHeap(engine::Translator& engine) : engine_(engine) {}
+  GuestHeap(engine::Translator& engine, const GuestLibc& libc) : engine_(engine), libc_(libc) {}
   // Before the first call of a region.
   void begin();
 
@@ -35,6 +34,7 @@ private:
     uint64_t sp;   // when it has
   };
   engine::Translator& engine_;
+  const GuestLibc& libc_;
   std::vector<uint64_t> functions_; // at which the engine stops
   std::vector<Call> calls_;         // of these
 };

@@ -2,7 +2,7 @@
 #include "rdbtool/debug/isolation/guest_output.h"
 
 #include "rdbtool/base/own_memory.h"
-#include "rdbtool/debug/isolation/refusal.h"
+#include "rdbtool/debug/isolation/guest_libc.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -55,7 +55,7 @@ void GuestOutput::begin() {
   for (size_t i = 0; i < streams_.size(); ++i) {
     Stream& stream = streams_[i];
     stream = {};
-    uint64_t file = guest_stream(i);
+    uint64_t file = libc_.stream(i == 0 ? GuestLibc::Stream::output : GuestLibc::Stream::error);
     if (file == 0) continue;
     int descriptor;
     std::memcpy(&descriptor, reinterpret_cast<const void*>(file + kDescriptor), sizeof descriptor);

@@ -12,8 +12,11 @@
 
 namespace rdb::debug {
 
+class GuestLibc;
+
 class GuestOutput {
 public:
+  explicit GuestOutput(const GuestLibc& libc) : libc_(libc) {}
   // Before the first call of a region.
   void begin();
   // After each call, and before it calls back into debug code: shows what waits in the buffers.
@@ -31,6 +34,7 @@ private:
   };
   int64_t write_piece(Stream& stream, FILE* to, uint64_t from, uint64_t size);
 
+  const GuestLibc& libc_;
   std::array<Stream, 2> streams_;
 };
 

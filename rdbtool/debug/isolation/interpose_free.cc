@@ -3,7 +3,7 @@
 // program: a string which a function of the program returned, for example. Then it is not ours, and a heap
 // that took it would hand it out again; see runtime-libs/module/memory.c. While no debug code runs, all of it
 // is ours. The libraries find these functions instead of libc's, operator delete does too.
-#include "rdbtool/debug/isolation/refusal.h"
+#include "rdbtool/debug/isolation/escape.h"
 #include "rdbtool/guest/memory/layout.h"
 
 #include <bit>
@@ -17,8 +17,8 @@
 namespace {
 
 bool is_programs(const void* memory) {
-  return rdb::debug::can_escape() && memory != nullptr &&
-         reinterpret_cast<uint64_t>(memory) < rdb::guest::kHighEnd;
+  return memory != nullptr && reinterpret_cast<uint64_t>(memory) < rdb::guest::kHighEnd &&
+         rdb::debug::can_escape();
 }
 
 } // namespace

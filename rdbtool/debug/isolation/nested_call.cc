@@ -2,22 +2,16 @@
 #include "rdbtool/debug/isolation/nested_call.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/debug/debug_session.h"
 #include "rdbtool/debug/isolation/guarded_call.h"
-#include "rdbtool/debug/isolation/refusal.h"
-#include "rdbtool/guest/memory/space_view.h"
-#include "rdbtool/syscalls/describe.h"
+#include "rdbtool/guest/signals/host_signals.h"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
-#include <linux/futex.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 namespace rdb::debug {
 namespace {
@@ -49,27 +43,28 @@ engine::TranslatorOptions engine_options() {
 
 void run_nested_call(CallFrame* frame, uint64_t target) {
   if (target >= guest::kHighEnd) return run_watched_call(*frame, target);
-  if (NestedCalls::current_ == nullptr || !can_escape())
+  if (!can_escape() || DebugSession::current()->nested_calls == nullptr)
     give_up("a function of the program was called before the program runs");
   if (target == 0)
     give_up("debug code called a function that the program does not have, or an indirect one (ifunc)");
-  NestedCalls::current_->run(*frame, target);
+  DebugSession::current()->nested_calls->run(*frame, target);
 }
 
-NestedCalls::NestedCalls(replay::Replayer& replayer, WriteGuard& guard)
-    : replayer_(replayer), engine_(replayer.space(), engine_options()), log_(engine_, replayer.space()),
-      guard_(guard), heap_(engine_) {
+NestedCalls::NestedCalls(DebugSession& session, guest::Machine& machine, WriteGuard& guard)
+    : session_(session), machine_(machine), engine_(machine.space(), engine_options()),
+      log_(engine_, machine.space()), guard_(guard), output_(session.libc), heap_(engine_, session.libc) {
+  session.nested_calls = this;
   set_wide_vectors(engine::cpu().avx);
   // Memory of the host: the guest's own state is not changed by it, and what is written there is not undone.
   stack_ = reinterpret_cast<uint64_t>(reserve(kStackSize));
   mprotect(reinterpret_cast<void*>(stack_), guest::kPage, PROT_NONE);
   engine_.add_stop(GuestAddr(kReturnAddress));
-  replayer.space().on_code_change(
-      [this](GuestAddr begin, uint64_t size) { engine_.invalidate(begin, size); });
+  machine.space().on_code_change([this](GuestAddr begin, uint64_t size) { engine_.invalidate(begin, size); });
   guest::add_host_signals(engine_);
 }
 
 NestedCalls::~NestedCalls() {
+  session_.nested_calls = nullptr;
   munmap(reinterpret_cast<void*>(stack_), kStackSize);
 }
 
@@ -77,7 +72,7 @@ bool NestedCalls::redirect(int signal, const siginfo_t* info, void* context) {
   auto* gregs = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   auto pc = static_cast<uint64_t>(gregs[REG_RIP]);
   if (signal != SIGSEGV || reinterpret_cast<uint64_t>(info->si_addr) != pc || !can_escape()) return false;
-  if (replayer_.space().find(pc) == nullptr) return false;
+  if (machine_.space().find(pc) == nullptr) return false;
   gregs[REG_R11] = static_cast<greg_t>(pc);
   gregs[REG_RIP] = reinterpret_cast<greg_t>(nested_call_stub());
   return true;
@@ -99,11 +94,12 @@ void NestedCalls::begin_use() {
   stack_top_ = stack_ + kStackSize;
   engine::Registers& regs = engine_.registers();
   regs = {};
-  regs.fs_base = replayer_.registers().fs_base;
-  regs.gs_base = replayer_.registers().gs_base;
-  engine_.state().mxcsr_guest = replayer_.translator().state().mxcsr_guest;
-  errno_place_ = regs.fs_base + guest_errno().value_or(0);
-  if (!guest_errno() || !replayer_.space().is_plain(errno_place_, sizeof(int))) errno_place_ = 0;
+  regs.fs_base = machine_.registers().fs_base;
+  regs.gs_base = machine_.registers().gs_base;
+  engine_.state().mxcsr_guest = machine_.translator().state().mxcsr_guest;
+  std::optional<uint64_t> errno_offset = session_.libc.errno_offset();
+  errno_place_ = regs.fs_base + errno_offset.value_or(0);
+  if (!errno_offset || !machine_.space().is_plain(errno_place_, sizeof(int))) errno_place_ = 0;
 }
 
 void NestedCalls::undo() {
@@ -136,57 +132,8 @@ void NestedCalls::run(CallFrame& frame, uint64_t function) {
   give_errno(own_errno);
   const engine::Registers saved = regs;
   const uint64_t saved_top = stack_top_;
-  for (int i = 0; i < 6; ++i)
-    regs.gpr[kArguments[i]] = frame.integer[i];
-  regs.gpr[RAX] = frame.vector_count;
-  write_vectors(frame, 8);
-  auto arguments = reinterpret_cast<uint64_t>(frame.stack_arguments);
-  uint64_t size = std::min(reinterpret_cast<uint64_t>(running.escape) - arguments, kMostArguments);
-  // Aligned like the original.
-  uint64_t sp = ((stack_top_ - size - 64) & ~63ull) + arguments % 64;
-  std::memcpy(reinterpret_cast<void*>(sp), frame.stack_arguments, size);
-  sp -= 8;
-  std::memcpy(reinterpret_cast<void*>(sp), &kReturnAddress, 8);
-  regs.gpr[RSP] = sp;
-  regs.rip = function;
-  while (regs.rip != kReturnAddress) {
-    if (!log_.has_room_for_slice()) give_up("a call into the program wrote more than can be undone");
-    engine::Stop stop;
-    std::string failure;
-    running_ = true;
-    try {
-      stop = engine_.run(kSlice);
-    } catch (const std::exception& error) {
-      failure = error.what();
-    }
-    running_ = false;
-    if (!failure.empty()) give_up("a call into the program failed: " + failure);
-    switch (stop.reason) {
-    case engine::StopReason::limit:
-      break;
-    case engine::StopReason::address:
-      if (std::optional<GuestHeap::Block> block = heap_.stopped()) log_.keep(block->begin, block->size);
-      break;
-    case engine::StopReason::interrupted:
-      give_up("a call into the program did not return in time");
-    case engine::StopReason::system_call:
-      regs.gpr[RAX] = static_cast<uint64_t>(system_call());
-      break;
-    case engine::StopReason::input:
-      engine_.finish_input(engine_.execute_input());
-      break;
-    default:
-      if (is_callback(stop))
-        call_out();
-      else if (reinterpret_cast<uint64_t>(stop.fault.info.si_addr) - kReturnAddress < 16 &&
-               regs.rip != kReturnAddress)
-        give_up("an exception left a function of the program that debug code has called");
-      else if (!(stop.fault.error_code & 2) || !replayer_.space().release_code_page(GuestAddr(
-                                                   reinterpret_cast<uint64_t>(stop.fault.info.si_addr))))
-        give_up(fmt::format("a call into the program raised signal {} at {:#x} for address {}",
-                            stop.fault.signal, regs.rip, stop.fault.info.si_addr));
-    }
-  }
+  load_call(frame, function);
+  run_until_returned();
   output_.show_waiting();
   frame.result[0] = regs.gpr[RAX];
   frame.result[1] = regs.gpr[engine::RDX];
@@ -196,6 +143,81 @@ void NestedCalls::run(CallFrame& frame, uint64_t function) {
   const int new_errno = take_errno(own_errno);
   if (watched_ > 0 || guard_.reports()) guard_.protect();
   errno = new_errno;
+}
+
+// The second engine's registers and stack are what they are at the first instruction of the function.
+void NestedCalls::load_call(const CallFrame& frame, uint64_t function) {
+  engine::Registers& regs = engine_.registers();
+  for (int i = 0; i < 6; ++i)
+    regs.gpr[kArguments[i]] = frame.integer[i];
+  regs.gpr[RAX] = frame.vector_count;
+  write_vectors(frame, 8);
+  auto arguments = reinterpret_cast<uint64_t>(frame.stack_arguments);
+  auto end = reinterpret_cast<uint64_t>(DebugSession::run.escape);
+  uint64_t size = std::min(end - arguments, kMostArguments);
+  // Aligned like the original.
+  uint64_t sp = ((stack_top_ - size - 64) & ~63ull) + arguments % 64;
+  std::memcpy(reinterpret_cast<void*>(sp), frame.stack_arguments, size);
+  sp -= 8;
+  std::memcpy(reinterpret_cast<void*>(sp), &kReturnAddress, 8);
+  regs.gpr[RSP] = sp;
+  regs.rip = function;
+}
+
+void NestedCalls::run_until_returned() {
+  while (engine_.registers().rip != kReturnAddress) {
+    if (!log_.has_room_for_slice()) give_up("a call into the program wrote more than can be undone");
+    deal_with(run_slice());
+  }
+}
+
+engine::Stop NestedCalls::run_slice() {
+  engine::Stop stop;
+  std::string failure;
+  running_ = true;
+  try {
+    stop = engine_.run(kSlice);
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  running_ = false;
+  // Not in the handler, which must come to its end.
+  if (!failure.empty()) give_up("a call into the program failed: " + failure);
+  return stop;
+}
+
+void NestedCalls::deal_with(const engine::Stop& stop) {
+  switch (stop.reason) {
+  case engine::StopReason::limit:
+    break;
+  case engine::StopReason::address:
+    if (std::optional<GuestHeap::Block> block = heap_.stopped()) log_.keep(block->begin, block->size);
+    break;
+  case engine::StopReason::interrupted:
+    give_up("a call into the program did not return in time");
+  case engine::StopReason::system_call:
+    engine_.registers().gpr[RAX] = static_cast<uint64_t>(system_call());
+    break;
+  case engine::StopReason::input:
+    engine_.finish_input(engine_.execute_input());
+    break;
+  default:
+    if (is_callback(stop))
+      call_out();
+    else
+      deal_with_fault(stop.fault);
+  }
+}
+
+void NestedCalls::deal_with_fault(const engine::Fault& fault) {
+  constexpr uint64_t kWrite = 2; // in the error code of a page fault
+  const uint64_t pc = engine_.registers().rip;
+  auto address = reinterpret_cast<uint64_t>(fault.info.si_addr);
+  if (address - kReturnAddress < 16 && pc != kReturnAddress)
+    give_up("an exception left a function of the program that debug code has called");
+  if (fault.error_code & kWrite && machine_.space().release_code_page(GuestAddr(address))) return;
+  give_up(fmt::format("a call into the program raised signal {} at {:#x} for address {}", fault.signal, pc,
+                      fault.info.si_addr));
 }
 
 // Debug code and what it calls have one errno, as if they were one program.
@@ -241,15 +263,15 @@ void NestedCalls::call_out() {
   errno = take_errno(0);
   if (guard_.reports()) guard_.protect();
   std::string thrown;
-  Whereabouts place;
+  CapturedStack stack;
   try {
     call_watched(frame, function);
   } catch (...) {
     thrown = describe_exception("an exception left a callback of debug code");
-    place = place_of_throw();
+    stack = stack_of_throw();
   }
   // The program's frames around it cannot be unwound.
-  if (!thrown.empty()) give_up_from(place, thrown);
+  if (!thrown.empty()) give_up_from(stack, thrown);
   const int new_errno = errno;
   guard_.unprotect();
   give_errno(new_errno);

@@ -2,8 +2,8 @@
 // What debug code and its libraries write to the guest's memory: kept before it happens, where that is known,
 // or noticed when it does.
 #include "rdbtool/base/error.h"
+#include "rdbtool/debug/debug_session.h"
 #include "rdbtool/debug/isolation/nested_call.h"
-#include "rdbtool/debug/isolation/refusal.h"
 
 #include <algorithm>
 #include <array>
@@ -13,18 +13,21 @@
 namespace rdb::debug {
 
 void NestedCalls::keep_for_debug_code(const void* address, unsigned long size) {
-  if (current_ == nullptr || !can_escape())
+  if (!can_escape() || DebugSession::current()->nested_calls == nullptr)
     give_up("debug code wrote to the program's memory before the program runs");
-  auto at = reinterpret_cast<uint64_t>(address);
-  if (!current_->used_) current_->begin_use();
-  const uint64_t end = at + std::min<uint64_t>(size, guest::kHighEnd - at);
-  while (at < end) {
-    const guest::Mapping* mapping = current_->replayer_.space().find(at);
+  DebugSession::current()->nested_calls->keep(reinterpret_cast<uint64_t>(address), size);
+}
+
+void NestedCalls::keep(uint64_t begin, uint64_t size) {
+  if (!used_) begin_use();
+  const uint64_t end = begin + std::min(size, guest::kHighEnd - begin);
+  while (begin < end) {
+    const guest::Mapping* mapping = machine_.space().find(begin);
     // What cannot be written to needs no undoing; debug code is told by a fault.
     if (mapping == nullptr || !(mapping->protection & PROT_WRITE)) return;
     uint64_t until = std::min(end, mapping->end);
-    current_->log_.keep(at, until - at);
-    at = until;
+    log_.keep(begin, until - begin);
+    begin = until;
   }
 }
 
@@ -34,7 +37,8 @@ void NestedCalls::guard() {
 }
 
 void NestedCalls::guard_for_debug_code() {
-  if (current_ != nullptr && can_escape()) current_->guard();
+  if (!can_escape()) return;
+  if (NestedCalls* calls = DebugSession::current()->nested_calls) calls->guard();
 }
 
 // Lets the pages be written to that are withheld.
@@ -50,7 +54,7 @@ bool NestedCalls::notice_write(uint64_t address, void* context) {
   if (running_) return false;
   // Of what debug code writes itself the old bytes are kept by now: only the translations must go.
   if (!guard_.is_read_only())
-    return address < guest::kHighEnd && replayer_.space().release_code_page(GuestAddr(address));
+    return address < guest::kHighEnd && machine_.space().release_code_page(GuestAddr(address));
   if (!guard_.is_withheld(guest::page_down(address))) return false;
   guard_.note(address, context);
   open(address, address + 1);
@@ -59,12 +63,15 @@ bool NestedCalls::notice_write(uint64_t address, void* context) {
 
 void NestedCalls::fill_for_debug_code(const void* address, unsigned long size) {
   keep_for_debug_code(address, size);
-  if (!current_->guard_.is_read_only()) return;
-  auto begin = reinterpret_cast<uint64_t>(address);
+  DebugSession::current()->nested_calls->fill(reinterpret_cast<uint64_t>(address), size);
+}
+
+void NestedCalls::fill(uint64_t begin, uint64_t size) {
+  if (!guard_.is_read_only()) return;
   ucontext_t here;
   getcontext(&here);
-  current_->guard_.note(begin, &here);
-  current_->open(begin, begin + std::min<uint64_t>(size, guest::kHighEnd - begin));
+  guard_.note(begin, &here);
+  open(begin, begin + std::min(size, guest::kHighEnd - begin));
 }
 
 bool NestedCalls::begin_watch(const CallFrame& frame) {
@@ -74,7 +81,7 @@ bool NestedCalls::begin_watch(const CallFrame& frame) {
   size_t pointer_count = 0, number_count = 0;
   auto sort = [&](uint64_t value) {
     const guest::Mapping* mapping =
-        value >= guest::kPage && value < guest::kHighEnd ? replayer_.space().find(value) : nullptr;
+        value >= guest::kPage && value < guest::kHighEnd ? machine_.space().find(value) : nullptr;
     if (mapping == nullptr)
       number_room[number_count++] = value;
     else if (mapping->protection & PROT_WRITE)
@@ -90,7 +97,7 @@ bool NestedCalls::begin_watch(const CallFrame& frame) {
   // The kernel cannot write to what is withheld, and who asks it to says how much in another argument, as a
   // rule.
   for (uint64_t begin : pointers) {
-    uint64_t room = replayer_.space().find(begin)->end - begin;
+    uint64_t room = machine_.space().find(begin)->end - begin;
     uint64_t size = guest::kPage;
     for (uint64_t number : numbers)
       if (number <= std::min(room, kMostFilled)) size = std::max(size, number);

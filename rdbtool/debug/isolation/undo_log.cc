@@ -3,7 +3,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/own_memory.h"
-#include "rdbtool/debug/isolation/refusal.h"
+#include "rdbtool/debug/isolation/escape.h"
 
 #include <algorithm>
 #include <cerrno>

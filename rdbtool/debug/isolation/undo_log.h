@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The old bytes of everything that changes in the guest's memory while debug code runs. The second engine
-// logs those of what guest functions store; those of other writes are added before they happen. Played
-// backwards the log leaves the memory as it was.
+// The old bytes of everything that changes in the program's memory while debug code runs. The second engine
+// logs those that guest functions overwrite; before any other write they are added by keep(). Played
+// backwards the log leaves the memory as it was: where something was written twice, the oldest bytes come
+// last.
 #pragma once
 
 #include "rdbtool/engine/translator.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Saves the guest's x87 state while debug code runs; debug code starts with the initial state.
+// Saves the program's x87 state while debug code runs; debug code starts with the initial state.
 #pragma once
 
 #include <cstddef>

@@ -71,44 +71,47 @@ bool falls_through(const engine::Instruction& instruction, const engine::Registe
 
 } // namespace
 
-void After::expect(replay::Replayer& replayer, uint64_t pc) {
+void AfterInstruction::expect(const StoppedThread& thread, uint64_t pc) {
   engine::Path one;
-  engine::find_basic(replayer.space(), {}, pc, 1, one);
+  engine::find_basic(thread.space, {}, pc, 1, one);
   if (one.steps.empty()) return;
   const engine::Instruction& instruction = one.steps[0].instruction;
-  const engine::Registers& regs = replayer.registers();
-  if (!falls_through(instruction, regs)) return;
+  if (!falls_through(instruction, thread.registers())) return;
   bool is_call = instruction.kind == engine::Kind::call || instruction.kind == engine::Kind::call_indirect;
   auto [place, fresh] = waiting_.try_emplace(instruction.end());
-  if (fresh) replayer.translator().add_hook(GuestAddr(instruction.end()));
-  for (; is_call && jumps_hooked_ < jumps_.size(); ++jumps_hooked_)
-    replayer.translator().add_hook(GuestAddr(jumps_[jumps_hooked_]));
-  Waiting waiting{pc, replayer.thread(), regs.gpr[engine::RSP], is_call};
+  if (fresh) thread.engine.add_hook(GuestAddr(instruction.end()));
+  for (; is_call && exits_hooked_ < nonlocal_exits_.size(); ++exits_hooked_)
+    thread.engine.add_hook(GuestAddr(nonlocal_exits_[exits_hooked_]));
   // A plain instruction that did not get there (it faulted) is over now.
   if (!is_call)
     std::erase_if(place->second, [&](const Waiting& w) {
-      return !w.is_call && w.instruction == pc && w.thread == waiting.thread;
+      return !w.is_call && w.instruction == pc && w.thread == thread.id;
     });
-  place->second.push_back(waiting);
+  place->second.push_back({pc, thread.id, thread.stack_pointer(), is_call});
 }
 
-void After::arrive(replay::Replayer& replayer, uint64_t pc, std::vector<uint64_t>& out) {
-  if (std::ranges::find(jumps_, pc) != jumps_.end())
-    if (std::optional<CallsLeft> left = calls_left(replayer))
-      for (auto& [address, waiting] : waiting_)
-        std::erase_if(waiting, [&](const Waiting& w) {
-          return w.is_call && w.thread == replayer.thread() && left->has(w.sp);
-        });
+void AfterInstruction::forget_abandoned_calls(const StoppedThread& thread) {
+  std::optional<AbandonedCalls> calls = abandoned_calls(thread);
+  if (!calls) return;
+  for (auto& [address, waiting] : waiting_)
+    std::erase_if(waiting,
+                  [&](const Waiting& w) { return w.is_call && w.thread == thread.id && calls->has(w.sp); });
+}
+
+std::vector<uint64_t> AfterInstruction::arrive(const StoppedThread& thread, uint64_t pc) {
+  std::vector<uint64_t> over;
+  if (std::ranges::find(nonlocal_exits_, pc) != nonlocal_exits_.end()) forget_abandoned_calls(thread);
   auto found = waiting_.find(pc);
-  if (found == waiting_.end()) return;
-  uint64_t sp = replayer.registers().gpr[engine::RSP];
+  if (found == waiting_.end()) return over;
+  const uint64_t sp = thread.stack_pointer();
   std::erase_if(found->second, [&](const Waiting& w) {
-    if (w.thread != replayer.thread()) return false;
+    if (w.thread != thread.id) return false;
     if (w.is_call && w.sp > sp) return false;
-    if (w.is_call && w.sp < sp) return true; // a frame that was left in another way
-    if (!w.is_call || has_come_back(replayer, pc)) out.push_back(w.instruction);
+    if (w.is_call && w.sp < sp) return true; // its frame was abandoned
+    if (!w.is_call || has_just_returned(thread, pc)) over.push_back(w.instruction);
     return true;
   });
+  return over;
 }
 
 } // namespace rdb::debug

@@ -7,7 +7,8 @@
 #include "rdbtool/base/bounded_file.h"
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/trusted_file.h"
-#include "rdbtool/debug/isolation/refusal.h"
+#include "rdbtool/debug/debug_session.h"
+#include "rdbtool/debug/isolation/module_host.h"
 #include "rdbtool/debug/regions/plain_code.h"
 #include "runtime-libs/module/module_host.h"
 
@@ -49,8 +50,6 @@ void check_whole(const std::string& path) {
   if (!is_whole) user_error("cannot load {}: it is not there, or damaged; build the program again", path);
 }
 
-Bundle* g_loading = nullptr; // whose module is being loaded
-
 } // namespace
 
 Bundle::Bundle(const std::string& path) : path_(path) {
@@ -83,14 +82,14 @@ Bundle::~Bundle() {
 void Bundle::unload() {
   void* handle = std::exchange(handle_, nullptr);
   if (handle == nullptr) return;
-  thread_blocks_.end();
+  thread_locals_.end();
   if (void* finish = dlsym(handle, "__rdb_module_finish")) reinterpret_cast<void (*)()>(finish)();
   // dlclose() does not run the destructors of every module, and debug code registers them under the
   // program's name.
   for (size_t i = 0; i < descriptors_.symbols.size(); ++i)
     if (descriptors_.symbols[i].name == "__dso_handle" && slot(i) != nullptr) __cxa_finalize(slot(i));
   dlclose(handle);
-  remove_module(code_);
+  session_->modules.remove(code_);
 }
 
 bool Bundle::fits(const ProgramFile& file) const {
@@ -123,9 +122,9 @@ std::string Bundle::mismatch(const ProgramFile& file) const {
 }
 
 void Bundle::start(const rdb_module_host** host, void** slots) {
-  *host = module_host();
+  *host = module_host(*session_);
   slots_ = slots;
-  thread_blocks_.attach(slots);
+  thread_locals_.attach(*session_, slots);
   bind_program();
 }
 
@@ -151,24 +150,21 @@ uint64_t Bundle::constant_slot(uint64_t address) const {
   return reinterpret_cast<uint64_t>(slots_[index]);
 }
 
-bool Bundle::is_loading() {
-  return g_loading != nullptr;
-}
-
-void Bundle::load(uint64_t bias) {
+void Bundle::load(DebugSession& session, uint64_t bias) {
+  session_ = &session;
   bias_ = bias;
   std::string name = path_ + "/module.so";
   // After this nobody but the user and root can put another file there: it may be opened by its name again.
   if (std::string why = why_not_trusted(path_); !why.empty()) user_error("cannot load {}", why);
   check_whole(name);
-  g_loading = this;
+  session.loading = this;
   // Its own symbols first: nothing of the host may stand in for them.
   handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
-  g_loading = nullptr;
+  session.loading = nullptr;
   if (handle_ == nullptr) user_error("cannot load {}: {}", name, dlerror());
   needs_libc_ = dlsym(handle_, "__rdb_module_needs_libc");
   code_ = code_around(needs_libc_);
-  add_module(code_);
+  session.modules.add(code_);
   functions_ = symbol<DebugFunction*>(handle_, "__rdb_module_functions", name);
   start(symbol<const rdb_module_host**>(handle_, "__rdb_module_host", name),
         symbol<void**>(handle_, "__rdb_module_slots", name));
@@ -178,5 +174,6 @@ void Bundle::load(uint64_t bias) {
 
 // Called by the module's first constructor, so that the others find everything in place.
 extern "C" void rdb_module_starting(const rdb_module_host** host, void** slots) {
-  if (rdb::debug::g_loading != nullptr) rdb::debug::g_loading->start(host, slots);
+  const rdb::debug::DebugSession* session = rdb::debug::DebugSession::current();
+  if (session != nullptr && session->loading != nullptr) session->loading->start(host, slots);
 }

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "descriptors/descriptor.h"
+#include "rdbtool/debug/regions/module_thread_locals.h"
 #include "rdbtool/debug/regions/program_file.h"
-#include "rdbtool/debug/regions/thread_blocks.h"
 
 #include <cstdint>
 #include <span>
@@ -13,6 +13,8 @@
 struct rdb_module_host;
 
 namespace rdb::debug {
+
+class DebugSession;
 
 using DebugFunction = void (*)(void** arguments);
 
@@ -42,9 +44,7 @@ public:
   std::string mismatch(const ProgramFile& file) const;
 
   // Loads the module; its static constructors run. `bias` is what was added to the program's addresses.
-  void load(uint64_t bias);
-  // Do constructors of some module run now?
-  static bool is_loading();
+  void load(DebugSession& session, uint64_t bias);
   bool loaded() const { return handle_ != nullptr; }
   // The program is somewhere else by now.
   void move(uint64_t bias);
@@ -52,7 +52,7 @@ public:
   void unload();
   uint64_t bias() const { return bias_; }
   // Its thread-local variables are this thread's from now on.
-  void use_thread(uint64_t thread) { thread_blocks_.use(thread); }
+  void use_thread(uint64_t thread) { thread_locals_.use(thread); }
 
   // Of the region with this index in descriptors().regions; null if it has none.
   DebugFunction function(size_t region) const { return functions_[region]; }
@@ -72,13 +72,14 @@ private:
   std::string path_;
   descriptors::Descriptors descriptors_;
   bool found_by_itself_ = false;
+  DebugSession* session_ = nullptr; // that it is loaded into
   void* handle_ = nullptr;
   uint64_t bias_ = 0;
   DebugFunction* functions_ = nullptr;
   void** slots_ = nullptr;
   const void* needs_libc_ = nullptr;
   std::span<const uint8_t> code_;
-  ThreadBlocks thread_blocks_;
+  ModuleThreadLocals thread_locals_;
 };
 
 } // namespace rdb::debug

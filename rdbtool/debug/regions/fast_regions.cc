@@ -6,60 +6,51 @@
 
 namespace rdb::debug {
 
-// Called by the module in front of everything that needs libc.
 void RegionRunner::use_libc() {
-  if (fast_runner_ == nullptr) return;
-  engine::Translator& translator = fast_runner_->replayer_->translator();
-  if (!translator.in_fast_hook()) return;
-  translator.leave_fast_hook();
-  fast_runner_->begin_libc();
+  engine::Translator* fast = DebugSession::run.fast;
+  if (fast == nullptr || !fast->in_fast_hook()) return;
+  fast->leave_fast_hook();
+  DebugSession::current()->runner->begin_libc();
 }
 
-void RegionRunner::run_fast(RegionCount& count, Code code, void* argument, AskError error, void* context) {
+void RegionRunner::run_fast(RegionCount& count, Code code, void* argument, Errno error) {
+  CurrentRun& run = DebugSession::run;
   fallback_.enter(count);
   ++count.hits;
-  fast_.error = error;
-  fast_.context = context;
-  fast_runner_ = this;
-  running.fast = &replayer_->translator();
-  Escape escape;
-  if (__builtin_setjmp(escape.place) == 0) {
-    running.escape = &escape;
-    ++running.number;
+  fast_errno_ = error;
+  run.fast = &replayer_->translator();
+  EscapePoint escape;
+  if (__builtin_setjmp(escape.jump_buffer) == 0) {
+    run.escape = &escape;
+    ++run.number;
     code(argument);
   }
-  running.escape = nullptr;
-  running.fast = nullptr;
-  fast_runner_ = nullptr;
+  run.escape = nullptr;
+  run.fast = nullptr;
   engine::Translator& translator = replayer_->translator();
-  if (!translator.in_fast_hook() || may_be_pending(stdout) || may_be_pending(stderr)) {
+  if (!translator.in_fast_hook() || DebugOutput::may_be_pending(stdout) ||
+      DebugOutput::may_be_pending(stderr)) {
     translator.leave_fast_hook();
     end_fast(count, !escape.taken);
   }
   fallback_.leave();
 }
 
-// At a place with one region and nothing else. False: it has to be run the long way.
-bool Regions::arrive_fast(void* context, void* where, uint64_t) {
-  auto& place = *static_cast<Place*>(where);
-  Regions& regions = *place.regions;
-  if (place.before.size() != 1 || !place.after.empty() || !place.activations.empty()) return false;
-  Site& site = place.before.front();
-  auto& replayer = *static_cast<replay::Replayer*>(context);
-  RegionCount& count = *site.count;
-  const RegionOptions& options = regions.options_;
-  uint64_t now = replayer.translator().executed();
-  if (!count.disabled.empty() || count.hits >= options.max_hits || now < options.from || now > options.to)
-    return true;
+// At an address with one region and nothing else to do. False: it has to take the complete path.
+bool Regions::arrive_fast(void* context, void* argument, uint64_t) {
+  auto& hooked = *static_cast<HookedAddress*>(argument);
+  Regions& regions = *hooked.regions;
+  if (!hooked.is_simple()) return false;
+  RegionInstance& instance = hooked.before.front();
+  RegionCount& count = *instance.count;
+  uint64_t now = static_cast<replay::Replayer*>(context)->translator().executed();
+  if (!regions.selection_.allows(count, now)) return true;
   if (!regions.runner_.may_run_fast()) return false;
-  void** values = site.values.data();
-  for (FastArgument& argument : site.fast) {
-    uint64_t value = *argument.base + argument.offset;
-    argument.copy = value;
-    *values++ = argument.is_address ? reinterpret_cast<void*>(value) : &argument.copy;
-  }
-  regions.runner_.run_fast(count, reinterpret_cast<RegionRunner::Code>(site.function), site.values.data(),
-                           &errno_now, &regions);
+  void** values = instance.values.data();
+  for (FastArgument& value : instance.fast)
+    *values++ = value.fetch();
+  regions.runner_.run_fast(count, reinterpret_cast<RegionRunner::Code>(instance.function),
+                           instance.values.data(), RegionRunner::Errno::of_thread);
   return true;
 }
 

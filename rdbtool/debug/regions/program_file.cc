@@ -71,8 +71,8 @@ bool ProgramFile::is_program() const {
   return false;
 }
 
-ThreadLocals ProgramFile::thread_locals() const {
-  ThreadLocals result;
+ThreadBlockRule ProgramFile::thread_block_rule() const {
+  ThreadBlockRule result;
   if (is_program()) {
     for (const Elf64_Phdr& segment : elf_->segments()) {
       if (segment.p_type != PT_TLS) continue;

@@ -16,7 +16,7 @@ namespace rdb::debug {
 // How a thread's block of this file's variables is found. The program's own lies below the thread pointer. A
 // shared library's is known to the dynamic linker, which has written its number, or how far it is from the
 // thread pointer, into the library's memory for the library's own code.
-struct ThreadLocals {
+struct ThreadBlockRule {
   uint64_t below = 0;                // the program: how far the block begins below the thread pointer
   std::optional<uint64_t> number_at; // as linked: where the number of its block is
   std::optional<uint64_t> offset_at; // as linked: where the distance is, of something in the block
@@ -42,7 +42,7 @@ public:
     uint64_t offset = 0; // in the file
   };
   Code code() const;
-  ThreadLocals thread_locals() const;
+  ThreadBlockRule thread_block_rule() const;
   // The address of a symbol that other files can use, as linked.
   std::optional<uint64_t> exported(std::string_view name) const;
 

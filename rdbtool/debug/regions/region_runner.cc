@@ -11,10 +11,7 @@
 #include <cpuid.h>
 #include <cstdio>
 #include <cstring>
-#include <fcntl.h>
 #include <immintrin.h>
-#include <stdio_ext.h>
-#include <sys/mman.h>
 #include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -25,67 +22,17 @@ namespace {
 constexpr int kTick = 50'000; // microseconds
 // Code that is not the module's own is given this many ticks to come back to it: it may hold a lock.
 constexpr uint64_t kPatience = 20;
-constexpr off_t kKeptOutput = 1 << 20;
-
-// False if it cannot be written; errno says why.
-bool write_fully(int fd, const char* bytes, size_t size) {
-  while (size > 0) {
-    ssize_t n = write(fd, bytes, size);
-    if (n <= 0) return false;
-    bytes += n;
-    size -= static_cast<size_t>(n);
-  }
-  return true;
-}
-
-// Collects what is written, in memory of its own.
-class Writer {
-public:
-  explicit Writer(int fd) : fd_(fd) {}
-
-  void put(std::string_view bytes) {
-    while (!bytes.empty()) {
-      if (used_ == sizeof room_) flush();
-      size_t size = bytes.copy(room_ + used_, sizeof room_ - used_);
-      used_ += size;
-      bytes.remove_prefix(size);
-    }
-  }
-  void prefix(const replay::Replayer& replayer, std::string_view place) {
-    char text[64];
-    int thread = replayer.thread().value;
-    int process = replayer.identity().pid; // its first thread has the same number
-    bool other = thread != process && replayer.trace().processes().size() > 1;
-    auto end = other
-                   ? fmt::format_to_n(text, sizeof text, "[{} {}/{} ", replayer.now().value, process, thread)
-                   : fmt::format_to_n(text, sizeof text, "[{} {} ", replayer.now().value, thread);
-    put({text, std::min(end.size, sizeof text)});
-    put(place);
-    put("] ");
-  }
-  void flush() {
-    if (!write_fully(fd_, room_, used_)) error_ = errno;
-    used_ = 0;
-  }
-  int error() const { return error_; }
-
-private:
-  static inline char room_[1 << 14];
-  int fd_;
-  size_t used_ = 0;
-  int error_ = 0;
-};
 
 // The debug code's own frames; those of rdb around them are nobody's business.
-std::vector<replay::BacktraceFrame> backtrace_of(const Whereabouts& place) {
+std::vector<replay::BacktraceFrame> backtrace_of(const CapturedStack& captured) {
   auto read = [&](uint64_t address, uint64_t* word) {
-    uint64_t offset = address - place.stack_begin;
-    if (address < place.stack_begin || offset + 8 > place.stack.size()) return false;
-    std::memcpy(word, place.stack.data() + offset, 8);
+    uint64_t offset = address - captured.stack_begin;
+    if (address < captured.stack_begin || offset + 8 > captured.stack.size()) return false;
+    std::memcpy(word, captured.stack.data() + offset, 8);
     return true;
   };
   constexpr size_t kMost = 32;
-  std::vector<replay::BacktraceFrame> frames = replay::host_backtrace(place.registers, read, 2 * kMost);
+  std::vector<replay::BacktraceFrame> frames = replay::host_backtrace(captured.registers, read, 2 * kMost);
   auto is_caller = [](const replay::BacktraceFrame& frame) {
     return frame.function.find("rdb::debug::RegionRunner::") != std::string::npos;
   };
@@ -108,38 +55,25 @@ bool cpu_tells_use() {
 
 } // namespace
 
-RegionRunner::RegionRunner(const RunnerOptions& options) : options_(options), has_x87_flag_(cpu_tells_use()) {
-  int target = -1;
-  if (!options.output.empty()) {
-    target = open(options.output.c_str(),
-                  O_WRONLY | O_CREAT | O_CLOEXEC | (options.append ? O_APPEND : O_TRUNC), 0666);
-    if (target < 0) user_error("{}: {}", options.output, std::strerror(errno));
-  }
-  bool capture = options.prefix || options.timed;
-  // What debug code printed is shown even if it breaks the heap after that.
-  static char room[1 << 14];
-  std::fflush(stdout);
-  std::setvbuf(stdout, room, isatty(1) && !capture ? _IOLBF : _IOFBF, sizeof room);
-  if (target < 0 && !capture) return;
-  // The replayed program's own output keeps going to the terminal.
-  terminal_ = target >= 0 ? target : fcntl(1, F_DUPFD_CLOEXEC, 100);
-  if (terminal_ < 0) terminal_ = fcntl(1, F_DUPFD_CLOEXEC, 3); // the limit of descriptors is low
-  if (capture) {
-    captured_ = memfd_create("rdb-output", MFD_CLOEXEC);
-    dup2(captured_, 1);
-  } else {
-    dup2(target, 1);
-  }
+RegionRunner::RegionRunner(DebugSession& session, const RunnerOptions& options)
+    : session_(session), options_(options), guard_(session.stray_stack), fallback_(session),
+      has_x87_flag_(cpu_tells_use()), output_({.file = options.output,
+                                               .append = options.append,
+                                               .prefix = options.prefix,
+                                               .count_lines = options.timed}) {
+  session.runner = this;
 }
 
-RegionRunner::~RegionRunner() = default;
+RegionRunner::~RegionRunner() {
+  session_.runner = nullptr;
+}
 
 void RegionRunner::attach(replay::Replayer& replayer) {
   if (replayer_ != nullptr) return;
   replayer_ = &replayer;
   guard_.attach(replayer.space(), options_.protect);
-  nested_ = std::make_unique<NestedCalls>(replayer, guard_);
-  fast_.allowed = !options_.timed && captured_ < 0 && !guard_.reports();
+  nested_ = std::make_unique<NestedCalls>(session_, replayer, guard_);
+  fast_allowed_ = !options_.timed && !output_.is_captured() && !guard_.reports();
   sigprocmask(SIG_SETMASK, nullptr, &mask_);
   guest::set_disposition(SIGABRT, guest::Disposition::received, SA_RESTART);
   start_clock();
@@ -155,38 +89,38 @@ void RegionRunner::start_clock() {
 void RegionRunner::load(Bundle& bundle, uint64_t bias) {
   if (fallback_.begin_loading(bundle.path())) start_clock();
   // What goes wrong without ending the process is told by an exception.
-  std::unique_ptr<Fallback, void (*)(Fallback*)> watched(&fallback_,
-                                                         [](Fallback*) { Fallback::end_loading(); });
+  std::unique_ptr<DebugSession, void (*)(DebugSession*)> watched(
+      &session_, [](DebugSession* session) { session->end_loading(); });
   ticks_in_run_ = 0;
-  bundle.load(bias);
+  bundle.load(session_, bias);
 }
 
-void RegionRunner::run(RegionCount& count, Code code, void* argument, int error) {
+int RegionRunner::errno_now(Errno which) {
+  if (which == Errno::zero) return 0;
+  return session_.libc.errno_of(replayer_->space(), replayer_->registers().fs_base);
+}
+
+void RegionRunner::run(RegionCount& count, Code code, void* argument, Errno error) {
   if (fallback_.in_use()) {
     if (fallback_.is_busy(ticks_) && !may_run(count)) return;
     fallback_.enter(count);
   }
   ++count.hits;
+  const int initial_errno = errno_now(error);
   bool completed;
   {
     X87 x87(replayer_->translator().uses_x87(), has_x87_flag_);
     uint64_t start = options_.timed ? __rdtsc() : 0;
     nested_->begin_region();
-    completed = call(code, argument, error);
+    completed = call(code, argument, initial_errno);
     nested_->end_region();
     if (!completed) X87::clear();
     if (options_.timed) count.ticks += __rdtsc() - start;
   }
   if (!completed) begin_giving_up();
-  flush_output();
-  if (!completed || captured_ >= 0 || guard_.reports()) report(count, completed);
+  output_.flush();
+  if (!completed || output_.is_captured() || guard_.reports()) report(count, completed);
   fallback_.leave();
-}
-
-// Has debug code printed something that is not written yet?
-void RegionRunner::flush_output() {
-  for (FILE* file : {stdout, stderr})
-    if (may_be_pending(file) && __fpending(file) != 0 && std::fflush(file) != 0) lost_output_ = errno;
 }
 
 // Debug code that runs with the guest's FS base and vector registers is about to use libc, for which these
@@ -194,7 +128,7 @@ void RegionRunner::flush_output() {
 void RegionRunner::begin_libc() {
   x87_.emplace(replayer_->translator().uses_x87(), has_x87_flag_);
   nested_->begin_region();
-  errno = fast_.error(fast_.context);
+  errno = errno_now(fast_errno_);
 }
 
 // What is left to do after such code if it used libc, printed something or was given up. It is called where
@@ -209,7 +143,7 @@ void RegionRunner::end_fast(RegionCount& count, bool completed) noexcept {
       X87::clear();
       begin_giving_up();
     }
-    flush_output();
+    output_.flush();
     if (!completed) report(count, false);
     x87_.reset();
     replayer_->settle();
@@ -236,39 +170,40 @@ bool RegionRunner::may_run(RegionCount& count) {
   return true;
 }
 
-// Calls debug code. False if it had to be given up: see departure().
+// Calls debug code. False if it had to be given up: see DebugSession::last_escape.
 bool RegionRunner::call(Code code, void* argument, int error) {
-  Escape escape;
-  if (__builtin_setjmp(escape.place) == 0) {
-    running.escape = &escape;
-    ++running.number;
+  CurrentRun& run = DebugSession::run;
+  EscapePoint escape;
+  if (__builtin_setjmp(escape.jump_buffer) == 0) {
+    run.escape = &escape;
+    ++run.number;
     errno = error;
     try {
       code(argument);
     } catch (...) {
       escape.taken = true;
-      departure().place = place_of_throw();
-      departure().set_reason(describe_exception("an exception left debug code"));
+      session_.last_escape.stack = stack_of_throw();
+      session_.last_escape.set_reason(describe_exception("an exception left debug code"));
     }
   } else {
     // Out of a signal handler, perhaps.
     sigprocmask(SIG_SETMASK, &mask_, nullptr);
   }
-  running.escape = nullptr;
+  run.escape = nullptr;
   return !escape.taken;
 }
 
 // From here on debug code's libc may be broken, and this process may not live to tell why.
 void RegionRunner::begin_giving_up() {
-  fallback_.say_why(departure().reason);
+  fallback_.say_why(session_.last_escape.reason);
   ticks_in_run_ = 0;
   gives_up_ = true;
 }
 
 // What is to be said after debug code has run, besides what it has written itself.
 void RegionRunner::report(RegionCount& count, bool completed) {
-  if (!completed && options_.retry) fmt::print("<{}>\n", departure().reason);
-  if (captured_ >= 0) show_output(count);
+  if (!completed && options_.retry) fmt::print("<{}>\n", session_.last_escape.reason);
+  if (output_.is_captured()) output_.show_lines(*replayer_, count);
   if (guard_.stray()) report_stray(count);
   if (!completed && !options_.retry) give_up_after(count);
   gives_up_ = false;
@@ -284,7 +219,7 @@ void RegionRunner::report_stray(const RegionCount& count) {
   print_error("rdb: {}: debug code wrote to the program's memory at {:#x}{}{}; {}\n{}", count.place,
               stray.address, mapping == nullptr || mapping->name.empty() ? "" : " of " + mapping->name,
               guard_.noted() > 1 ? fmt::format(", and to {} other pages", guard_.noted() - 1) : "", then,
-              replay::describe(backtrace_of(stray.place)));
+              replay::describe(backtrace_of(stray.stack)));
   if (guard_.how() != Protect::fatal) return;
   fallback_.leave();
   std::fflush(nullptr);
@@ -292,45 +227,15 @@ void RegionRunner::report_stray(const RegionCount& count) {
 }
 
 void RegionRunner::give_up_after(RegionCount& count) {
-  const Departure& left = departure();
+  const LastEscape& left = session_.last_escape;
   count.disabled = left.reason;
   std::fflush(stdout);
   fallback_.mute(false); // this must be seen
   print_error("rdb: {}: {}; this {} is not run any more\n{}", count.place, left.reason,
               count.callback != 0 ? "callback" : "region",
-              left.place.registers.rip == 0 ? "" : replay::describe(backtrace_of(left.place)));
+              left.stack.registers.rip == 0 ? "" : replay::describe(backtrace_of(left.stack)));
   // What debug code was in the middle of may be broken, in this process.
   fallback_.go_back();
-}
-
-// Takes nothing from the heap, which debug code may have broken after it printed this.
-void RegionRunner::show_output(RegionCount& count) {
-  std::fflush(stdout);
-  off_t size = lseek(captured_, 0, SEEK_CUR);
-  if (size <= 0) return;
-  static char text[1 << 14];
-  Writer writer(terminal_);
-  bool in_line = false;
-  ssize_t n;
-  for (off_t at = 0; at < size && (n = pread(captured_, text, sizeof text, at)) > 0; at += n) {
-    std::string_view left(text, static_cast<size_t>(std::min<off_t>(n, size - at)));
-    while (!left.empty()) {
-      if (!in_line) {
-        ++count.lines;
-        if (options_.prefix) writer.prefix(*replayer_, count.place);
-      }
-      std::string_view line = left.substr(0, std::min(left.find('\n'), left.size() - 1) + 1);
-      writer.put(line);
-      in_line = line.back() != '\n';
-      left.remove_prefix(line.size());
-    }
-  }
-  if (options_.prefix && in_line) writer.put("\n");
-  writer.flush();
-  if (writer.error() != 0) lost_output_ = writer.error();
-  // The file's pages are kept for the next time, unless they are many.
-  if ((size > kKeptOutput && ftruncate(captured_, 0) != 0) || lseek(captured_, 0, SEEK_SET) != 0)
-    bug("cannot empty the output buffer");
 }
 
 bool RegionRunner::host_fault(int signal, siginfo_t* info, void* context) {
@@ -338,7 +243,7 @@ bool RegionRunner::host_fault(int signal, siginfo_t* info, void* context) {
     give_up_at(context, "debug code crashed with signal {} ({}, address {})", signal, strsignal(signal),
                info->si_addr);
   };
-  if (Bundle::is_loading()) crashed();
+  if (session_.loading != nullptr) crashed();
   if (!can_escape()) return false;
   constexpr greg_t kWrite = 2; // in the error code of a page fault
   if (signal == SIGSEGV && static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWrite &&
@@ -360,7 +265,7 @@ bool RegionRunner::host_fault(int signal, siginfo_t* info, void* context) {
 // Only the module's code can be left in the middle while the guest's vector registers are in place.
 bool RegionRunner::must_not_be_left(void* context) const {
   auto pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
-  return replayer_->translator().in_fast_hook() && !in_module(pc);
+  return replayer_->translator().in_fast_hook() && !session_.modules.contains(pc);
 }
 
 void RegionRunner::aborted(void* context) {
@@ -373,18 +278,18 @@ void RegionRunner::tick(void* context) {
   ticks_ = ticks_ + 1;
   if (gives_up_ && ++ticks_in_run_ > kPatience) _exit(kExitFailure); // lost in what debug code has broken
   auto allowed = static_cast<uint64_t>(options_.timeout * 1e6 / kTick);
-  if (Bundle::is_loading() && ++ticks_in_run_ >= allowed)
+  if (session_.loading != nullptr && ++ticks_in_run_ >= allowed)
     give_up_at(context, "debug code did not end within {} s (--region-timeout)", options_.timeout);
   if (!can_escape()) return;
-  if (ticked_run_ != running.number) {
-    ticked_run_ = running.number;
+  if (ticked_run_ != DebugSession::run.number) {
+    ticked_run_ = DebugSession::run.number;
     ticks_in_run_ = 0;
     return;
   }
   if (++ticks_in_run_ < allowed || must_not_be_left(context)) return;
   if (nested_->interrupt(context)) return;
   auto pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
-  if (!in_module(pc) && ticks_in_run_ < allowed + kPatience) return;
+  if (!session_.modules.contains(pc) && ticks_in_run_ < allowed + kPatience) return;
   give_up_at(context, "debug code did not end within {} s (--region-timeout)", options_.timeout);
 }
 

@@ -1,31 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Runs the debug regions of bundles inside a replay: at each location the engine calls here, the arguments
-// are fetched as the descriptors say, and the debug function is called on the host's stack with the host's
-// libc.
+// Runs the debug regions of bundles inside a replay.
+//
+// The recorded program has no trace of the regions in it: no call, no marker, no byte. What says where they
+// belong is the bundle's descriptors: addresses of the program, and for each address where the variables are
+// that the region uses. So when the program maps the file that a bundle was made for (mapped()), its module
+// is loaded, and the engine is given a hook for each of these addresses. Whenever the guest is about to
+// execute the instruction there, the engine leaves translated code and calls arrive(), which fetches the
+// arguments, finds the thread's variables, and has the runner call the debug function on the host's stack.
+//
+// Three things make this harder than it sounds.
+// - A library can be unmapped and mapped again elsewhere: hooks and addresses follow it (follow()).
+// - Some regions belong after an instruction: AfterInstruction knows when that is.
+// - A hit is to cost little. Where a region is alone at its address and its debug function needs nothing but
+//   general registers, the hook calls arrive_fast() (fast_regions.cc), which declines if it cannot do all.
 #pragma once
 
+#include "rdbtool/debug/regions/activations.h"
 #include "rdbtool/debug/regions/after_instruction.h"
 #include "rdbtool/debug/regions/arguments.h"
-#include "rdbtool/debug/regions/bundle.h"
-#include "rdbtool/debug/regions/program_file.h"
+#include "rdbtool/debug/regions/attached_bundle.h"
+#include "rdbtool/debug/regions/hooked_address.h"
 #include "rdbtool/debug/regions/region_runner.h"
+#include "rdbtool/debug/regions/region_selection.h"
 #include "rdbtool/replay/replayer.h"
 
 #include <deque>
-#include <map>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 namespace rdb::debug {
-
-struct RegionOptions {
-  std::vector<std::string> only; // "file.c:LINE", "LINE" or "file.c": just the regions that cover these
-  uint64_t from = 0;             // times between which regions run
-  uint64_t to = UINT64_MAX;
-  uint64_t max_hits = UINT64_MAX; // of each region
-  bool report_skipped = true;     // say when a region does not run for want of a value
-};
 
 class Regions final : public replay::Observer {
 public:
@@ -41,9 +46,9 @@ public:
   unsigned edited_line(const std::string& file, unsigned line) const;
   const std::deque<RegionCount>& counts() const { return counts_; }
   // Before debug code that is no region runs: it finds the thread's own thread-local variables.
-  void use_thread_locals(replay::Replayer& replayer) { find_all_thread_locals(replayer); }
+  void use_thread_locals(replay::Replayer& replayer);
   bool has_thread_locals() const { return thread_locals_used_; }
-  // Of debug code of these bundles: see is_plain_code().
+  // Whether this code of some bundle is_plain_code().
   bool is_plain(const void* code) const;
   // At the end: runs the destructors of debug-only globals.
   void unload();
@@ -55,88 +60,38 @@ public:
   void ended(replay::Replayer& replayer) override;
 
 private:
-  // A bundle in the replay.
-  struct Attached {
-    std::unique_ptr<Bundle> bundle;
-    std::string mismatch; // of a file that has the program's name, but is another
-    ThreadLocals thread_locals;
-    std::vector<size_t> tls_symbols;     // slots that follow the thread
-    bool has_thread_locals = false;      // such slots, or arguments
-    std::vector<size_t> library_symbols; // not found yet
-    uint64_t tls_thread = 0;             // the thread pointer for which the block was found last
-    uint64_t tls_block = 0;
-    trace::ContentId file;                                       // of the program
-    ProgramFile::Code code;                                      // of the program, as linked
-    bool has_places = false;                                     // its code is in memory
-    std::map<uint32_t, std::pair<RegionCount*, size_t>> regions; // those selected, by id: with the index
-  };
-  // An argument that is found with one addition: at an address, or the sum itself.
-  struct FastArgument {
-    const uint64_t* base; // a register
-    uint64_t offset;
-    bool is_address;
-    uint64_t copy = 0; // of the value
-  };
-  // One instance of a region, ready to be called.
-  struct Site {
-    Attached* attached = nullptr;
-    DebugFunction function = nullptr;
-    RegionCount* count = nullptr;
-    std::vector<const descriptors::Argument*> arguments; // by position
-    std::vector<void*> values;
-    bool is_fast = false;           // it can be run by run_fast()
-    std::vector<FastArgument> fast; // its arguments then
-  };
-  // What is to be done at an address.
-  struct Place {
-    Regions* regions = nullptr;
-    std::vector<std::pair<const Attached*, uint32_t>> activations; // that begin anew
-    std::vector<Site> before;
-    std::vector<Site> after;
-  };
+  // Bundles come, and their programs move: see regions.cc.
+  void attach(replay::Replayer& replayer, AttachedBundle& attached, const trace::MapInput& map,
+              const ProgramFile& file);
+  void follow(replay::Replayer& replayer, AttachedBundle& attached, const trace::MapInput& map);
+  void add_hooks(replay::Replayer& replayer, AttachedBundle& attached);
+  void remove_hooks(replay::Replayer& replayer, AttachedBundle& attached);
+  HookedAddress& hooked_address(uint64_t address);
+  void set_hook(replay::Replayer& replayer, uint64_t address);
+  void prepare_fast(replay::Replayer& replayer, RegionInstance& instance) const;
 
-  void attach(replay::Replayer& replayer, Attached& attached, uint64_t begin, const ProgramFile& file);
-  void follow(replay::Replayer& replayer, Attached& attached, const trace::MapInput& map);
-  void add_places(replay::Replayer& replayer, Attached& attached);
-  void remove_places(replay::Replayer& replayer, Attached& attached);
-  void bind_library(const ProgramFile& file, const trace::MapInput& map);
-  void find_libc(const ProgramFile& file, uint64_t begin);
-  void find_errno(replay::Replayer& replayer);
-  int guest_errno(replay::Replayer& replayer);
-  bool selected(const descriptors::Region& region, const std::string& file) const;
-  void find_all_thread_locals(replay::Replayer& replayer);
-  void find_thread_locals(replay::Replayer& replayer, Attached& attached, uint64_t thread_pointer);
-  Place& place_at(uint64_t address);
-  void hook_places(replay::Replayer& replayer);
-  void prepare_fast(replay::Replayer& replayer, Site& site) const;
-  static bool arrive_fast(void* context, void* place, uint64_t pc);
-  static int errno_now(void* regions);
-  void arrive(replay::Replayer& replayer, Place& place, uint64_t pc);
+  // Hits: see region_calls.cc and fast_regions.cc.
+  static bool arrive_fast(void* replayer, void* hooked, uint64_t pc);
+  void arrive(replay::Replayer& replayer, HookedAddress& hooked, uint64_t pc);
   void arrive_after(replay::Replayer& replayer, uint64_t pc);
-  void begin_activations(replay::Replayer& replayer, const Place& place);
-  void skip(Site& site, uint64_t now, const std::string& why) const;
-  void call(replay::Replayer& replayer, Site& site);
-  bool find_arguments(replay::Replayer& replayer, Site& site, uint64_t now);
-  void* activation(const descriptors::Part& part, const ArgumentSource& frame, const Attached& attached);
-  void* value_of(const descriptors::Argument* argument, const ArgumentSource& frame, const Site& site,
-                 std::string& reason);
+  void call(replay::Replayer& replayer, RegionInstance& instance);
+  bool find_arguments(replay::Replayer& replayer, RegionInstance& instance, uint64_t now);
+  void* value_of(const descriptors::Argument* argument, const ArgumentSource& source,
+                 const RegionInstance& instance, std::string& reason);
+  void skip(RegionInstance& instance, uint64_t now, const std::string& why) const;
 
-  RegionOptions options_;
+  RegionSelection selection_;
   RegionRunner& runner_;
-  std::deque<Attached> bundles_;
-  std::unordered_map<uint64_t, Place> places_;
-  engine::PcTable<Place> places_by_pc_; // the same, for those in a hurry
-  std::vector<uint64_t> unhooked_;      // those that are new
-  After after_;
+  std::deque<AttachedBundle> bundles_;
+  std::unordered_map<uint64_t, HookedAddress> hooked_;
+  engine::PcTable<HookedAddress> hooked_by_pc_; // the same, for the fast path
+  std::vector<uint64_t> unhooked_;              // addresses of hooked_ that have no hook yet
+  AfterInstruction after_;
   std::deque<RegionCount> counts_;
   RegionCount unloading_{.place = "the debug code's destructors"};
-  // By bundle, id and frame.
-  std::map<std::tuple<const Attached*, uint32_t, uint64_t>, std::vector<std::byte>> activations_;
+  Activations activations_;
   ArgumentBuffer buffer_;
   bool thread_locals_used_ = false; // by some bundle
-  replay::Replayer* replayer_ = nullptr;
-  uint64_t errno_function_ = 0;          // of the program's libc
-  std::optional<uint64_t> errno_offset_; // from the thread pointer
 };
 
 } // namespace rdb::debug

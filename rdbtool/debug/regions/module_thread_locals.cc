@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rdbtool/debug/regions/thread_blocks.h"
+#include "rdbtool/debug/regions/module_thread_locals.h"
+
+#include "rdbtool/debug/debug_session.h"
 
 #include <algorithm>
 #include <link.h>
@@ -9,8 +11,6 @@ extern "C" void* __tls_get_addr(void* index);
 
 namespace rdb::debug {
 namespace {
-
-std::vector<ThreadBlocks*> g_all;
 
 struct Found {
   uint64_t inside = 0;
@@ -37,11 +37,11 @@ int look(dl_phdr_info* info, size_t, void* argument) {
 
 } // namespace
 
-ThreadBlocks::~ThreadBlocks() {
-  std::erase(g_all, this);
+ModuleThreadLocals::~ModuleThreadLocals() {
+  if (session_ != nullptr) std::erase(session_->thread_locals, this);
 }
 
-void ThreadBlocks::attach(const void* inside) {
+void ModuleThreadLocals::attach(DebugSession& session, const void* inside) {
   if (!block_.empty()) return;
   Found found{.inside = reinterpret_cast<uint64_t>(inside)};
   dl_iterate_phdr(look, &found);
@@ -50,10 +50,11 @@ void ThreadBlocks::attach(const void* inside) {
   block_ = {static_cast<std::byte*>(__tls_get_addr(index)), found.size};
   initial_.assign(found.image.begin(), found.image.end());
   initial_.resize(found.size);
-  g_all.push_back(this);
+  session_ = &session;
+  session.thread_locals.push_back(this);
 }
 
-void ThreadBlocks::exchange(uint64_t thread) {
+void ModuleThreadLocals::exchange(uint64_t thread) {
   others_[thread_] = {{block_.begin(), block_.end()}, std::exchange(objects_, {})};
   auto known = others_.find(thread);
   std::ranges::copy(known != others_.end() ? known->second.bytes : initial_, block_.begin());
@@ -61,14 +62,14 @@ void ThreadBlocks::exchange(uint64_t thread) {
   thread_ = thread;
 }
 
-void ThreadBlocks::add_object(void (*destroy)(void*), void* object) {
-  for (ThreadBlocks* blocks : g_all) {
+void ModuleThreadLocals::add_object(void (*destroy)(void*), void* object) {
+  for (ModuleThreadLocals* blocks : DebugSession::current()->thread_locals) {
     auto offset = reinterpret_cast<uint64_t>(object) - reinterpret_cast<uint64_t>(blocks->block_.data());
     if (offset < blocks->block_.size()) blocks->objects_.push_back({destroy, object});
   }
 }
 
-void ThreadBlocks::end() {
+void ModuleThreadLocals::end() {
   if (block_.empty()) return;
   std::vector<uint64_t> threads = {thread_};
   for (const auto& [thread, state] : others_)

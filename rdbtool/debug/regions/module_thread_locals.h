@@ -12,23 +12,25 @@
 
 namespace rdb::debug {
 
-class ThreadBlocks {
+class DebugSession;
+
+class ModuleThreadLocals {
 public:
-  ThreadBlocks() = default;
-  ~ThreadBlocks();
-  ThreadBlocks(const ThreadBlocks&) = delete;
-  ThreadBlocks& operator=(const ThreadBlocks&) = delete;
+  ModuleThreadLocals() = default;
+  ~ModuleThreadLocals();
+  ModuleThreadLocals(const ModuleThreadLocals&) = delete;
+  ModuleThreadLocals& operator=(const ModuleThreadLocals&) = delete;
 
   // Finds the block of the module that has this address in it. Does nothing if it has none, or was called
   // before.
-  void attach(const void* inside);
+  void attach(DebugSession& session, const void* inside);
   // Before debug code runs in this thread.
   void use(uint64_t thread) {
     if (!block_.empty() && thread != thread_) exchange(thread);
   }
   // Destroys the objects of all threads.
   void end();
-  // This object in a block, of the thread that runs, is to be destroyed by this function.
+  // This object in the block of some module, of the thread that runs, is to be destroyed by this function.
   static void add_object(void (*destroy)(void*), void* object);
 
 private:
@@ -42,6 +44,7 @@ private:
   };
   void exchange(uint64_t thread);
 
+  DebugSession* session_ = nullptr;
   std::span<std::byte> block_;
   std::vector<std::byte> initial_;
   uint64_t thread_ = 0;
