@@ -54,7 +54,7 @@ std::optional<descriptors::Part> constant_part(const DbgVariableRecord& record, 
   descriptors::Part part;
   part.offset = piece.offset / 8;
   part.size = piece.size / 8;
-  part.cls = descriptors::Class::kConstant;
+  part.cls = descriptors::Class::constant;
   // A boolean is one bit here and one byte in memory; anything else narrower than its variable is not known.
   if (bits.getBitWidth() < piece.size && !(bits.getBitWidth() == 1 && piece.size == 8)) return std::nullopt;
   bits = bits.zextOrTrunc(static_cast<unsigned>(piece.size));

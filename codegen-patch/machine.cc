@@ -115,17 +115,17 @@ DenseSet<const MachineInstr*> labels_at_shared_code(const MachineFunction& funct
 }
 
 bool needs_frame(const descriptors::Part& part, const MachineFunction& function) {
-  if (part.cls == descriptors::Class::kActivation) return true;
-  if (part.cls != descriptors::Class::kStack && part.cls != descriptors::Class::kAddress) return false;
+  if (part.cls == descriptors::Class::activation) return true;
+  if (part.cls != descriptors::Class::stack && part.cls != descriptors::Class::address) return false;
   const TargetRegisterInfo* registers = function.getSubtarget().getRegisterInfo();
   auto is_frame_register = [&](uint64_t number) {
     return number == static_cast<uint64_t>(
                          registers->getDwarfRegNum(registers->getFrameRegister(function), false)) ||
            number == 7 /* rsp */ || number == 3 /* rbx, of frames that need a third one */;
   };
-  if (part.cls == descriptors::Class::kStack) return is_frame_register(part.reg);
+  if (part.cls == descriptors::Class::stack) return is_frame_register(part.reg);
   return any_of(part.steps, [&](const descriptors::Step& step) {
-    return step.op == descriptors::Op::kRegister && is_frame_register(step.operand);
+    return step.op == descriptors::Op::push_register && is_frame_register(step.operand);
   });
 }
 
@@ -258,7 +258,7 @@ bool Placement::apply_staleness(const MachineInstr& label, const MachineCode& co
     reads_memory |= debug.variables[i].dereferenced;
     for (const descriptors::Part& part : instance.arguments[i])
       reads_memory |= !frozen.is_value[i] &&
-                      (part.cls == descriptors::Class::kStack || part.cls == descriptors::Class::kAddress);
+                      (part.cls == descriptors::Class::stack || part.cls == descriptors::Class::address);
   }
   if (!reads_memory) return true;
   stale.insert(stale.end(), frozen.stale.begin(), frozen.stale.end());
@@ -300,7 +300,7 @@ bool Placement::apply_staleness(const MachineInstr& label, const MachineCode& co
                });
     const char* reason = "stale: a write to memory that it leads to is not in its place here";
     for (const descriptors::Part& part : instance.arguments[i]) {
-      if (part.cls != descriptors::Class::kStack && part.cls != descriptors::Class::kAddress) continue;
+      if (part.cls != descriptors::Class::stack && part.cls != descriptors::Class::address) continue;
       if (frozen.is_value[i]) continue;
       // Its own memory: which slot is it, and do pointers lead to it?
       auto home = home_of(code.slots_of(variable_record_name(variable)), scope);
@@ -436,11 +436,11 @@ void Placement::place(MachineInstr& label, const MachineCode& code, const std::v
     }
     for (descriptors::Part& part : parts)
       if (!frame && needs_frame(part, function)) {
-        part.cls = descriptors::Class::kUnavailable;
+        part.cls = descriptors::Class::unavailable;
         part.reason = "the stack frame is not set up here";
       }
     parts = put_together(std::move(parts), variable);
-    if (is_traced() && parts[0].cls == descriptors::Class::kUnavailable)
+    if (is_traced() && parts[0].cls == descriptors::Class::unavailable)
       fmt::print(stderr, "rdb: {} in {}: '{}' ({}) is unavailable: {}\n", instance_name(id), instance.code,
                  variable.name, Snapshots::name(frozen.function, position), parts[0].reason);
   }

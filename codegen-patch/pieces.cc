@@ -44,9 +44,9 @@ std::vector<Part> put_together(std::vector<Part> known, const extractor::Variabl
   auto leave_out = [&](uint64_t end, const std::string& reason) {
     if (covered >= end) return;
     if (missing.empty() && is_read(variable, {covered, end})) missing = reason;
-    if (parts.empty() || parts.back().cls != Class::kUnread) {
+    if (parts.empty() || parts.back().cls != Class::unread) {
       Part unread{covered, 0};
-      unread.cls = Class::kUnread;
+      unread.cls = Class::unread;
       parts.push_back(unread);
     }
     parts.back().size += end - covered;
@@ -56,7 +56,7 @@ std::vector<Part> put_together(std::vector<Part> known, const extractor::Variabl
     leave_out(std::min(part.offset, variable.size), "only a part of it is known here");
     if (part.offset < covered || part.offset + part.size > variable.size) {
       missing = "only a part of it is known here";
-    } else if (part.cls == Class::kUnavailable) {
+    } else if (part.cls == Class::unavailable) {
       leave_out(part.offset + part.size, part.reason);
     } else {
       parts.push_back(part);
@@ -64,7 +64,7 @@ std::vector<Part> put_together(std::vector<Part> known, const extractor::Variabl
     }
   }
   leave_out(variable.size, "only a part of it is known here");
-  bool is_known = std::ranges::any_of(parts, [](const Part& part) { return part.cls != Class::kUnread; });
+  bool is_known = std::ranges::any_of(parts, [](const Part& part) { return part.cls != Class::unread; });
   if (missing.empty() && !is_known) missing = "optimised out";
   if (!missing.empty()) return {unavailable(variable.size, missing)};
   return parts;

@@ -57,7 +57,7 @@ namespace rdb::codegen {
 struct Instance {
   size_t function;   // index in Extraction::functions
   std::string label; // local symbol of the object that the compile writes
-  descriptors::Side side = descriptors::Side::kBefore;
+  descriptors::Side side = descriptors::Side::before;
   std::string code;                                      // linkage name of the function whose code this is
   std::vector<std::vector<descriptors::Part>> arguments; // by position
 };

@@ -84,11 +84,11 @@ Spot find_spot(const LabelBesideCode& label) {
     from = &*next;
   }
   // Else after what comes before it: in its own block, or in the one that falls into it if nobody else does.
-  if (label.before) return {label.before, descriptors::Side::kAfter};
+  if (label.before) return {label.before, descriptors::Side::after};
   while (block->pred_size() == 1 && !block->hasAddressTaken()) {
     MachineBasicBlock* before = block_before(*block);
     if (!before) return {};
-    if (MachineInstr* instruction = last_code(*before)) return {instruction, descriptors::Side::kAfter};
+    if (MachineInstr* instruction = last_code(*before)) return {instruction, descriptors::Side::after};
     block = before;
   }
   return {};
@@ -110,7 +110,7 @@ std::vector<Spot> find_spots_ahead(MachineInstr& label) {
       if (!last)
         work.push_back(from);
       else if (falls && branches_to(*from, block) == 0)
-        spots.push_back({last, descriptors::Side::kAfter});
+        spots.push_back({last, descriptors::Side::after});
       else if (!falls && last->isUnconditionalBranch() && branches_to(*from, block) == 1)
         spots.push_back({last});
       else

@@ -24,7 +24,7 @@ bool is_code(const llvm::MachineInstr& instruction);
 
 struct Spot {
   llvm::MachineInstr* instruction = nullptr;
-  descriptors::Side side = descriptors::Side::kBefore;
+  descriptors::Side side = descriptors::Side::before;
 };
 
 // A label, and the code next to it in its block; null: there is none.

@@ -83,7 +83,7 @@ public:
     if (!list && record_.isIndirectDebugValue()) {
       if (implicit) throw Unknown{"its place is too indirect"};
       // Indirect twice: the address itself was spilled.
-      if (memory) steps.push_back({Op::kLoad, 8});
+      if (memory) steps.push_back({Op::load, 8});
       memory = true;
     }
     bool computed = steps.size() > std::max<size_t>(pushed, 1);
@@ -96,17 +96,17 @@ private:
       if (!operand.getReg()) throw Unknown{"optimised out"};
       auto reg = machine_register(operand.getReg().asMCReg(), registers_);
       if (!reg) throw Unknown{"it is in a register that cannot be described"};
-      steps.push_back({Op::kRegister, reg->number});
+      steps.push_back({Op::push_register, reg->number});
       if (reg->bits < 64) {
-        steps.push_back({Op::kZeroExtend, reg->bits});
+        steps.push_back({Op::zero_extend, reg->bits});
         narrow_ = true;
       }
     } else if (operand.isImm()) {
-      steps.push_back({Op::kConstant, static_cast<uint64_t>(operand.getImm())});
+      steps.push_back({Op::push_constant, static_cast<uint64_t>(operand.getImm())});
       narrow_ = true; // how many bits it has is not said
       upper_unknown_ |= operand.getImm() < 0;
     } else if (operand.isCImm() && operand.getCImm()->getBitWidth() <= 64) {
-      steps.push_back({Op::kConstant, operand.getCImm()->getZExtValue()});
+      steps.push_back({Op::push_constant, operand.getCImm()->getZExtValue()});
       narrow_ |= operand.getCImm()->getBitWidth() < 64;
     } else {
       throw Unknown{"its value cannot be described"};
@@ -126,7 +126,7 @@ private:
     using namespace dwarf;
     auto simple = [&](Op op) {
       steps.push_back({op});
-      if (op != Op::kAnd && op != Op::kShr) upper_unknown_ = true;
+      if (op != Op::bit_and && op != Op::shr) upper_unknown_ = true;
     };
     auto whole = [&](Op op, Upper wanted) {
       look_at_upper_bits(wanted);
@@ -138,60 +138,60 @@ private:
     case DW_OP_LLVM_arg:
       return push_operand(record_.getDebugOperand(static_cast<unsigned>(operation.getArg(0))));
     case DW_OP_plus_uconst:
-      steps.push_back({Op::kConstant, operation.getArg(0)});
-      return simple(Op::kAdd);
+      steps.push_back({Op::push_constant, operation.getArg(0)});
+      return simple(Op::add);
     case DW_OP_constu:
     case DW_OP_consts:
-      steps.push_back({Op::kConstant, operation.getArg(0)});
+      steps.push_back({Op::push_constant, operation.getArg(0)});
       return;
     case DW_OP_deref:
       if (last)
         memory = true;
       else
-        steps.push_back({Op::kLoad, 8});
+        steps.push_back({Op::load, 8});
       narrow_ = upper_unknown_ = true;
       return;
     case DW_OP_stack_value:
       implicit = true;
       return;
     case DW_OP_plus:
-      return simple(Op::kAdd);
+      return simple(Op::add);
     case DW_OP_minus:
-      return simple(Op::kSub);
+      return simple(Op::sub);
     case DW_OP_mul:
-      return simple(Op::kMul);
+      return simple(Op::mul);
     case DW_OP_div:
-      return whole(Op::kDiv, Upper::sign);
+      return whole(Op::div, Upper::sign);
     case DW_OP_mod:
-      return whole(Op::kMod, Upper::sign);
+      return whole(Op::mod, Upper::sign);
     case DW_OP_and:
-      return simple(Op::kAnd);
+      return simple(Op::bit_and);
     case DW_OP_or:
-      return simple(Op::kOr);
+      return simple(Op::bit_or);
     case DW_OP_xor:
-      return simple(Op::kXor);
+      return simple(Op::bit_xor);
     case DW_OP_shl:
-      return simple(Op::kShl);
+      return simple(Op::shl);
     case DW_OP_shr:
-      return whole(Op::kShr, Upper::zero);
+      return whole(Op::shr, Upper::zero);
     case DW_OP_shra:
-      return whole(Op::kSar, Upper::sign);
+      return whole(Op::sar, Upper::sign);
     case DW_OP_neg:
-      return simple(Op::kNeg);
+      return simple(Op::neg);
     case DW_OP_not:
-      return simple(Op::kNot);
+      return simple(Op::bit_not);
     case DW_OP_eq:
-      return whole(Op::kEq, Upper::sign);
+      return whole(Op::eq, Upper::sign);
     case DW_OP_ne:
-      return whole(Op::kNe, Upper::sign);
+      return whole(Op::ne, Upper::sign);
     case DW_OP_lt:
-      return whole(Op::kLt, Upper::sign);
+      return whole(Op::lt, Upper::sign);
     case DW_OP_le:
-      return whole(Op::kLe, Upper::sign);
+      return whole(Op::le, Upper::sign);
     case DW_OP_gt:
-      return whole(Op::kGt, Upper::sign);
+      return whole(Op::gt, Upper::sign);
     case DW_OP_ge:
-      return whole(Op::kGe, Upper::sign);
+      return whole(Op::ge, Upper::sign);
     case DW_OP_LLVM_convert: {
       // Always in pairs: from, to.
       uint64_t from = operation.getArg(0);
@@ -202,8 +202,8 @@ private:
       uint64_t to = next->getArg(0);
       at = next;
       if (from > 64 || to > 64) throw Unknown{"it is computed from a wide value"};
-      steps.push_back({is_signed ? Op::kSignExtend : Op::kZeroExtend, from});
-      if (to < 64) steps.push_back({Op::kZeroExtend, to});
+      steps.push_back({is_signed ? Op::sign_extend : Op::zero_extend, from});
+      if (to < 64) steps.push_back({Op::zero_extend, to});
       narrow_ |= to < 64;
       return;
     }
@@ -224,25 +224,25 @@ private:
 void simplify(Part& part, const Expression& expression) {
   const std::vector<Step>& steps = expression.steps;
   if (expression.memory) {
-    if (steps.size() == 1 && steps[0].op == Op::kRegister) {
-      part.cls = Class::kStack;
+    if (steps.size() == 1 && steps[0].op == Op::push_register) {
+      part.cls = Class::stack;
       part.reg = static_cast<descriptors::Register>(steps[0].operand);
       return;
     }
-    if (steps.size() == 3 && steps[0].op == Op::kRegister && steps[1].op == Op::kConstant &&
-        (steps[2].op == Op::kAdd || steps[2].op == Op::kSub)) {
-      part.cls = Class::kStack;
+    if (steps.size() == 3 && steps[0].op == Op::push_register && steps[1].op == Op::push_constant &&
+        (steps[2].op == Op::add || steps[2].op == Op::sub)) {
+      part.cls = Class::stack;
       part.reg = static_cast<descriptors::Register>(steps[0].operand);
       part.reg_offset = static_cast<int64_t>(steps[1].operand);
-      if (steps[2].op == Op::kSub) part.reg_offset = -part.reg_offset;
+      if (steps[2].op == Op::sub) part.reg_offset = -part.reg_offset;
       return;
     }
-    part.cls = Class::kAddress;
+    part.cls = Class::address;
     part.steps = steps;
     return;
   }
   if (part.size > 8 && steps.size() > 1) throw Unknown{"it is wider than a register"};
-  part.cls = Class::kValue;
+  part.cls = Class::value;
   part.steps = steps;
 }
 
@@ -287,11 +287,11 @@ Part part_of_record(const MachineInstr& record, uint64_t size) {
           // A value of 64 bits in one of 32 was made by an instruction that clears the rest, but is taken
           // from the register that it copied, whose rest is something else. Narrower ones keep the rest.
           if (reg->bits != 32 || part.size != 8) throw Unknown{"only a part of its value is known"};
-          part.cls = Class::kValue;
-          part.steps = {{Op::kRegister, reg->number}, {Op::kZeroExtend, reg->bits}};
+          part.cls = Class::value;
+          part.steps = {{Op::push_register, reg->number}, {Op::zero_extend, reg->bits}};
           return part;
         }
-        part.cls = Class::kRegister;
+        part.cls = Class::in_register;
         part.reg = reg->number;
         return part;
       }
@@ -307,7 +307,7 @@ Part part_of_record(const MachineInstr& record, uint64_t size) {
       else
         throw Unknown{"its value cannot be described"};
       if (bits.getBitWidth() < part.size * 8) throw Unknown{"only a part of its value is known"};
-      part.cls = Class::kConstant;
+      part.cls = Class::constant;
       for (unsigned i = 0; i < part.size; ++i)
         part.bytes.push_back(static_cast<char>(bits.extractBitsAsZExtValue(8, i * 8)));
       return part;
@@ -316,7 +316,7 @@ Part part_of_record(const MachineInstr& record, uint64_t size) {
     expression.run();
     simplify(part, expression);
   } catch (const Unknown& unknown) {
-    part.cls = Class::kUnavailable;
+    part.cls = Class::unavailable;
     part.reason = unknown.reason;
   }
   return part;
@@ -338,15 +338,15 @@ Part part_of_slot(const MachineFunction& function, int slot, const DIExpression&
     return part;
   }
   if (elements.empty()) {
-    part.cls = Class::kStack;
+    part.cls = Class::stack;
     part.reg = reg->number;
     part.reg_offset = offset.getFixed();
   } else if (elements.size() == 1 && elements[0] == dwarf::DW_OP_deref) {
-    part.cls = Class::kAddress;
-    part.steps = {{Op::kRegister, reg->number},
-                  {Op::kConstant, static_cast<uint64_t>(offset.getFixed())},
-                  {Op::kAdd},
-                  {Op::kLoad, 8}};
+    part.cls = Class::address;
+    part.steps = {{Op::push_register, reg->number},
+                  {Op::push_constant, static_cast<uint64_t>(offset.getFixed())},
+                  {Op::add},
+                  {Op::load, 8}};
   } else {
     part.reason = "its expression is not understood";
   }
@@ -357,7 +357,7 @@ Part part_of_frame(const MachineFunction& function) {
   const TargetRegisterInfo& registers = *function.getSubtarget().getRegisterInfo();
   const TargetFrameLowering& frame = *function.getSubtarget().getFrameLowering();
   Part part;
-  part.cls = Class::kActivation;
+  part.cls = Class::activation;
   auto reg = machine_register(registers.getFrameRegister(function).asMCReg(), registers);
   part.reg = reg ? reg->number : descriptors::kNoRegister;
   part.reg_offset =

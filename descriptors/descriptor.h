@@ -23,12 +23,12 @@ struct FormatError : std::runtime_error {
 
 // An address of the program: "-", "@12" in an object, "0x401136" in a bundle (as linked, before loading).
 struct Address {
-  enum class Kind { kNone, kEntry, kAbsolute };
-  Kind kind = Kind::kNone;
+  enum class Kind { none, entry, absolute };
+  Kind kind = Kind::none;
   uint64_t value = 0;
 
-  static Address entry(uint64_t index) { return {Kind::kEntry, index}; }
-  static Address absolute(uint64_t address) { return {Kind::kAbsolute, address}; }
+  static Address entry(uint64_t index) { return {Kind::entry, index}; }
+  static Address absolute(uint64_t address) { return {Kind::absolute, address}; }
   bool operator==(const Address&) const = default;
 };
 
@@ -41,67 +41,67 @@ unsigned register_size(Register number);         // in bytes: 8, 10 (st), 64 (xm
 
 // One step of an expression on a stack of 64-bit values. Binary operators take the top as right operand.
 enum class Op : uint8_t {
-  kRegister, // push the value of register `operand`
-  kConstant, // push `operand`
-  kAddress,  // push the run-time address of `operand` (as in Address)
-  kAdd,
-  kSub,
-  kMul,
-  kDiv,
-  kMod,
-  kAnd,
-  kOr,
-  kXor,
-  kShl,
-  kShr,
-  kSar, // div is signed, mod unsigned, as in DWARF
-  kNeg,
-  kNot,
-  kEq,
-  kNe,
-  kLt,
-  kLe,
-  kGt,
-  kGe,         // signed; 1 or 0
-  kLoad,       // pop an address, push `operand` (1, 2, 4, 8) bytes from there, zero-extended
-  kSignExtend, // from the low `operand` bits
-  kZeroExtend, // from the low `operand` bits
+  push_register, // push the value of register `operand`
+  push_constant, // push `operand`
+  push_address,  // push the run-time address of `operand` (as in Address)
+  add,
+  sub,
+  mul,
+  div,
+  mod,
+  bit_and,
+  bit_or,
+  bit_xor,
+  shl,
+  shr,
+  sar, // div is signed, mod unsigned, as in DWARF
+  neg,
+  bit_not,
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,          // signed; 1 or 0
+  load,        // pop an address, push `operand` (1, 2, 4, 8) bytes from there, zero-extended
+  sign_extend, // from the low `operand` bits
+  zero_extend, // from the low `operand` bits
 };
 
 struct Step {
   Op op;
   uint64_t operand = 0;
-  Address address; // kAddress only
+  Address address; // push_address only
   bool operator==(const Step&) const = default;
 };
 
 // Where a value is. Memory classes (stack, global, tls, address) hand the debug code the program's own
 // address; value classes (register, constant, value) a copy.
 enum class Class {
-  kRegister,    // the low `size` bytes of `reg`
-  kStack,       // in memory at reg + offset
-  kGlobal,      // in memory at `address` (+ load address)
-  kTls,         // in memory at thread-local offset `address` of the program's TLS block
-  kConstant,    // `bytes`
-  kAddress,     // expression: in memory at the value of `steps`
-  kValue,       // expression: the value of `steps`, low `size` bytes
-  kActivation,  // a debug variable shared by the regions of one call of the host function, see Activation
-  kUnread,      // a piece that the debug code does not read; what is in it is not known
-  kUnavailable, // `reason`
+  in_register, // the low `size` bytes of `reg`
+  stack,       // in memory at reg + offset
+  global,      // in memory at `address` (+ load address)
+  tls,         // in memory at thread-local offset `address` of the program's TLS block
+  constant,    // `bytes`
+  address,     // expression: in memory at the value of `steps`
+  value,       // expression: the value of `steps`, low `size` bytes
+  activation,  // a debug variable shared by the regions of one call of the host function, see Activation
+  unread,      // a piece that the debug code does not read; what is in it is not known
+  unavailable, // `reason`
 };
 
 // A piece of a variable: bytes [offset, offset+size) of it. Almost always the whole variable.
 struct Part {
   uint64_t offset = 0;
   uint64_t size = 0;
-  Class cls = Class::kUnavailable;
-  Register reg = kNoRegister; // kRegister, kStack, kActivation
-  int64_t reg_offset = 0;     // kStack, kActivation
-  Address address;            // kGlobal, kTls
-  std::string bytes;          // kConstant, raw
-  std::vector<Step> steps;    // kAddress, kValue
-  uint32_t activation = 0;    // kActivation: its id; reg + reg_offset is the frame's CFA at this location
-  std::string reason;         // kUnavailable
+  Class cls = Class::unavailable;
+  Register reg = kNoRegister; // in_register, stack, activation
+  int64_t reg_offset = 0;     // stack, activation
+  Address address;            // global, tls
+  std::string bytes;          // constant, raw
+  std::vector<Step> steps;    // address, value
+  uint32_t activation = 0;    // activation: its id; reg + reg_offset is the frame's CFA at this location
+  std::string reason;         // unavailable
   bool operator==(const Part&) const = default;
 };
 
@@ -128,12 +128,12 @@ struct Source {
 };
 
 enum class Status {
-  kComplete,    // every instance has its location
-  kIncomplete,  // some instance lost its place
-  kLost,        // the optimiser left no place at all
-  kUnused,      // no instance was compiled (uninstantiated template, discarded inline function)
-  kNotCompiled, // in code that the preprocessor left out
-  kRefused,     // see `reason`
+  complete,     // every instance has its location
+  incomplete,   // some instance lost its place
+  lost,         // the optimiser left no place at all
+  unused,       // no instance was compiled (uninstantiated template, discarded inline function)
+  not_compiled, // in code that the preprocessor left out
+  refused,      // see `reason`
 };
 
 // A region and its debug function.
@@ -142,8 +142,8 @@ struct Region {
   uint32_t unit = 0;
   uint32_t source = 0;
   unsigned begin_line = 0, end_line = 0; // of the edited file
-  Status status = Status::kComplete;
-  std::string reason;   // for anything but kComplete
+  Status status = Status::complete;
+  std::string reason;   // for anything but complete
   std::string function; // symbol of the debug function in the module, "" if it has none
   std::string host;     // the function it stands in, as a user would name it
   uint32_t arguments = 0;
@@ -151,15 +151,15 @@ struct Region {
 };
 
 enum class Side {
-  kBefore, // before the instruction at the address
-  kAfter,  // after that instruction, when control falls through to the next one
+  before, // before the instruction at the address
+  after,  // after that instruction, when control falls through to the next one
 };
 
 // One place at which a region's function is called.
 struct Location {
   uint32_t region = 0;
   uint32_t instance = 0;
-  Side side = Side::kBefore;
+  Side side = Side::before;
   Address address;
   std::string function; // the function whose code this is: differs from the region's host after inlining
   bool operator==(const Location&) const = default;
@@ -193,26 +193,26 @@ struct Activation {
 // Where a new call of a function with activation variables begins.
 struct Entry {
   uint32_t activation = 0;
-  Side side = Side::kBefore;
+  Side side = Side::before;
   Address address;
   bool operator==(const Entry&) const = default;
 };
 
 enum class Owner {
-  kProgram, // of the program or shared library of this bundle, at `address`
-  kLibrary, // of another shared library of the program: found by name in `where`
-  kPrivate, // the host's own libc, libm, libstdc++
-  kModule,  // debug-only, in the debug module
+  program, // of the program or shared library of this bundle, at `address`
+  library, // of another shared library of the program: found by name in `where`
+  host,    // the host's own libc, libm, libstdc++
+  module,  // debug-only, in the debug module
 };
 
 // A symbol that debug code refers to through a slot. In an object only the program's symbols that the object
 // itself defines are listed; the link stage adds the rest.
 struct Symbol {
   std::string name; // as linked (mangled)
-  Owner owner = Owner::kProgram;
+  Owner owner = Owner::program;
   std::string slot;           // symbol of the slot in the module
   bool thread_local_ = false; // `address` is an offset in the TLS block: filled at each region entry
-  Address address;            // kProgram
+  Address address;            // program
   std::string where;          // the library or archive that it comes from
   bool operator==(const Symbol&) const = default;
 };

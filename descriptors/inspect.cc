@@ -33,14 +33,14 @@ std::string describe_steps(const std::vector<Step>& steps) {
     if (!text.empty()) text += ' ';
     for (const OpWord& op : op_words()) {
       if (op.value != step.op) continue;
-      if (op.operand == Operand::kRegister)
+      if (op.operand == Operand::dwarf_register)
         text += register_name(static_cast<Register>(step.operand));
-      else if (op.operand == Operand::kAddress)
+      else if (op.operand == Operand::address)
         text += hex(step.address.value);
-      else if (step.op == Op::kConstant)
+      else if (step.op == Op::push_constant)
         text += std::to_string(static_cast<int64_t>(step.operand));
       else
-        text += std::string(op.word) + (op.operand == Operand::kNumber ? std::to_string(step.operand) : "");
+        text += std::string(op.word) + (op.operand == Operand::number ? std::to_string(step.operand) : "");
     }
   }
   return text;
@@ -65,25 +65,25 @@ std::string describe_constant(const std::string& bytes) {
 
 std::string describe_part(const Part& part) {
   switch (part.cls) {
-  case Class::kRegister:
+  case Class::in_register:
     return "register " + std::string(register_name(part.reg));
-  case Class::kStack:
+  case Class::stack:
     return "stack " + at_offset(part.reg, part.reg_offset);
-  case Class::kGlobal:
+  case Class::global:
     return "global " + hex(part.address.value);
-  case Class::kTls:
+  case Class::tls:
     return "thread-local " + hex(part.address.value);
-  case Class::kConstant:
+  case Class::constant:
     return "constant " + describe_constant(part.bytes);
-  case Class::kAddress:
+  case Class::address:
     return "memory at [" + describe_steps(part.steps) + "]";
-  case Class::kValue:
+  case Class::value:
     return "computed [" + describe_steps(part.steps) + "]";
-  case Class::kActivation:
+  case Class::activation:
     return "debug variable of this call";
-  case Class::kUnread:
+  case Class::unread:
     return "not read";
-  case Class::kUnavailable:
+  case Class::unavailable:
     return "unavailable: " + part.reason;
   }
   return "";
@@ -201,7 +201,7 @@ private:
     Table table;
     for (const Symbol& symbol : d_.symbols) {
       std::string place(word_of(owner_words(), symbol.owner));
-      if (symbol.owner == Owner::kProgram)
+      if (symbol.owner == Owner::program)
         place += (symbol.thread_local_ ? " thread-local " : " ") + hex(symbol.address.value);
       table.row({readable_name(symbol.name), place, symbol.where});
     }

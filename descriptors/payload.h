@@ -17,11 +17,11 @@ namespace rdb::descriptors {
 // What @K of the descriptor text means: entry K of the object's address table.
 struct AddressEntry {
   enum class Kind {
-    kSection, // `section` of this object (index in its section header table) + addend
-    kSymbol,  // a symbol that this object defines + addend
-    kTls,     // offset in the TLS block of a thread-local symbol that this object defines + addend
+    section, // `section` of this object (index in its section header table) + addend
+    symbol,  // a symbol that this object defines + addend
+    tls,     // offset in the TLS block of a thread-local symbol that this object defines + addend
   };
-  Kind kind = Kind::kSection;
+  Kind kind = Kind::section;
   uint32_t section = 0;
   std::string symbol;
   int64_t addend = 0;
@@ -55,12 +55,12 @@ void append_payload(const std::string& object_path, const Payload& payload);
 // Where an entry of the address table points in an object that may have been through `ld -r`.
 struct Target {
   enum class Kind {
-    kDiscarded, // the code is gone: a losing copy of a COMDAT function
-    kSection,   // `section` + `offset`
-    kSymbol, // `symbol` (index in the symbol table) + `offset`: a common symbol has no section yet, and only
-             // through their symbols do linkers tell where thread-local variables are
+    discarded, // the code is gone: a losing copy of a COMDAT function
+    section,   // `section` + `offset`
+    symbol, // `symbol` (index in the symbol table) + `offset`: a common symbol has no section yet, and only
+            // through their symbols do linkers tell where thread-local variables are
   };
-  Kind kind = Kind::kDiscarded;
+  Kind kind = Kind::discarded;
   bool tls = false;
   uint32_t section = 0;
   uint32_t symbol = 0;

@@ -102,15 +102,15 @@ private:
     target.offset = found->second.r_addend;
     if (target.tls && symbol.defined()) {
       target.symbol = symbol.index;
-      target.kind = Target::Kind::kSymbol;
+      target.kind = Target::Kind::symbol;
     } else if (symbol.in_section()) {
       target.section = symbol.section;
       target.offset += static_cast<int64_t>(symbol.raw.st_value);
       if ((slot.flags & kAddressGroup) != 0 && !same_code(slot, symbol.section)) return target;
-      target.kind = Target::Kind::kSection;
+      target.kind = Target::Kind::section;
     } else if (symbol.section == SHN_COMMON) {
       target.symbol = symbol.index;
-      target.kind = Target::Kind::kSymbol;
+      target.kind = Target::Kind::symbol;
     }
     return target;
   }

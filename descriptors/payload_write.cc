@@ -95,10 +95,10 @@ Record make_record(const elf::File& object, const Payload& payload) {
   header.sources = payload.sources.size();
   append(record.bytes, header);
   for (const AddressEntry& entry : payload.addresses) {
-    bool by_section = entry.kind == AddressEntry::Kind::kSection;
+    bool by_section = entry.kind == AddressEntry::Kind::section;
     const elf::Symbol& anchor = by_section ? anchors.of_section(entry.section) : anchors.named(entry.symbol);
     AddressSlot slot{};
-    if (entry.kind == AddressEntry::Kind::kTls) slot.flags |= kAddressTls;
+    if (entry.kind == AddressEntry::Kind::tls) slot.flags |= kAddressTls;
     if (anchor.in_section() && anchors.grouped(anchor.section)) {
       slot.flags |= kAddressGroup;
       slot.section_size = object.section(anchor.section).header.sh_size;

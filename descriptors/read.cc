@@ -96,7 +96,7 @@ private:
   // An object's addresses are entries of its table, a bundle's are the program's.
   Address address(Fields& f, const char* what) {
     Address found = f.address(what);
-    Address::Kind wanted = result_.program.empty() ? Address::Kind::kEntry : Address::Kind::kAbsolute;
+    Address::Kind wanted = result_.program.empty() ? Address::Kind::entry : Address::Kind::absolute;
     if (found.kind != wanted) f.fail(std::string(what) + " is of the wrong kind here");
     return found;
   }
@@ -218,7 +218,7 @@ private:
     for (uint64_t i = 0; i < parts; ++i) {
       Part p = part(f);
       if (p.offset != covered) f.fail("the parts leave a gap or overlap");
-      if (parts > 1 ? p.cls == Class::kUnavailable || p.cls == Class::kActivation : p.cls == Class::kUnread)
+      if (parts > 1 ? p.cls == Class::unavailable || p.cls == Class::activation : p.cls == Class::unread)
         f.fail(parts > 1 ? "this class must be the only part" : "this class must not be the only part");
       covered += p.size;
       a.parts.push_back(std::move(p));
@@ -233,38 +233,38 @@ private:
     p.size = f.number("size", kMaxSize);
     p.cls = f.one_of(class_words(), "class");
     switch (p.cls) {
-    case Class::kRegister:
+    case Class::in_register:
       p.reg = f.reg();
       if (p.size > register_size(p.reg)) f.fail("the value is larger than its register");
       break;
-    case Class::kStack:
+    case Class::stack:
       p.reg = general_register(f);
       p.reg_offset = f.signed_number("offset");
       break;
-    case Class::kGlobal:
-    case Class::kTls:
+    case Class::global:
+    case Class::tls:
       p.address = address(f, "address");
       break;
-    case Class::kConstant:
+    case Class::constant:
       p.bytes = f.bytes("constant");
       if (p.bytes.size() != p.size) f.fail("the constant is not as long as its size says");
       break;
-    case Class::kValue:
+    case Class::value:
       if (p.size > 8) f.fail("a computed value has at most 8 bytes");
       [[fallthrough]];
-    case Class::kAddress:
+    case Class::address:
       p.steps = steps(f);
       break;
-    case Class::kActivation:
+    case Class::activation:
       p.activation = f.id("activation");
       refer(f, activations_, p.activation, "activation variable");
       p.reg = general_register(f);
       p.reg_offset = f.signed_number("offset");
       break;
-    case Class::kUnavailable:
+    case Class::unavailable:
       p.reason = f.string("reason");
       break;
-    case Class::kUnread:
+    case Class::unread:
       break;
     }
     return p;
@@ -288,9 +288,9 @@ private:
         if (known.word == word) op = &known;
       if (op == nullptr) f.fail("'" + std::string(word) + "' is no operator");
       Step step{op->value, 0, {}};
-      if (op->operand == Operand::kRegister) step.operand = general_register(f);
-      if (op->operand == Operand::kNumber) step.operand = f.hex("operand");
-      if (op->operand == Operand::kAddress) step.address = address(f, "operand");
+      if (op->operand == Operand::dwarf_register) step.operand = general_register(f);
+      if (op->operand == Operand::number) step.operand = f.hex("operand");
+      if (op->operand == Operand::address) step.address = address(f, "operand");
       unsigned taken = operands_taken(step.op);
       if (depth < taken) f.fail("the expression takes more values than it has");
       depth = depth - taken + 1;
@@ -304,15 +304,15 @@ private:
 
   static unsigned operands_taken(Op op) {
     switch (op) {
-    case Op::kRegister:
-    case Op::kConstant:
-    case Op::kAddress:
+    case Op::push_register:
+    case Op::push_constant:
+    case Op::push_address:
       return 0;
-    case Op::kNeg:
-    case Op::kNot:
-    case Op::kLoad:
-    case Op::kSignExtend:
-    case Op::kZeroExtend:
+    case Op::neg:
+    case Op::bit_not:
+    case Op::load:
+    case Op::sign_extend:
+    case Op::zero_extend:
       return 1;
     default:
       return 2;
@@ -321,8 +321,8 @@ private:
 
   static void check_operand(Fields& f, const Step& step) {
     uint64_t n = step.operand;
-    if (step.op == Op::kLoad && n != 1 && n != 2 && n != 4 && n != 8) f.fail("a load has 1, 2, 4 or 8 bytes");
-    if ((step.op == Op::kSignExtend || step.op == Op::kZeroExtend) && (n == 0 || n > 64))
+    if (step.op == Op::load && n != 1 && n != 2 && n != 4 && n != 8) f.fail("a load has 1, 2, 4 or 8 bytes");
+    if ((step.op == Op::sign_extend || step.op == Op::zero_extend) && (n == 0 || n > 64))
       f.fail("a value has 1 to 64 bits");
   }
 
@@ -335,9 +335,9 @@ private:
     std::string_view kind = f.word("kind of address");
     if (kind != "address" && kind != "tls") f.fail("the kind of address must be 'address' or 'tls'");
     s.thread_local_ = kind == "tls";
-    if (s.owner == Owner::kProgram)
+    if (s.owner == Owner::program)
       s.address = address(f, "address");
-    else if (f.address("address").kind != Address::Kind::kNone)
+    else if (f.address("address").kind != Address::Kind::none)
       f.fail("only the program's symbols have addresses");
     s.where = f.string("origin");
     result_.symbols.push_back(s);

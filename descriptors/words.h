@@ -16,7 +16,7 @@ struct Word {
 };
 
 // What follows an operator of an expression.
-enum class Operand { kNone, kRegister, kNumber, kAddress };
+enum class Operand { none, dwarf_register, number, address };
 struct OpWord {
   Op value;
   std::string_view word;

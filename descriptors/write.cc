@@ -48,11 +48,11 @@ public:
   Record& string(std::string_view text) { return word(quoted(text)); }
   Record& address(const Address& address) {
     switch (address.kind) {
-    case Address::Kind::kNone:
+    case Address::Kind::none:
       return word("-");
-    case Address::Kind::kEntry:
+    case Address::Kind::entry:
       return word("@" + std::to_string(address.value));
-    case Address::Kind::kAbsolute:
+    case Address::Kind::absolute:
       break;
     }
     return word(hex(address.value));
@@ -87,9 +87,10 @@ void write_steps(Record& record, const std::vector<Step>& steps) {
     for (const OpWord& op : op_words()) {
       if (op.value != step.op) continue;
       record.word(op.word);
-      if (op.operand == Operand::kRegister) record.word(register_name(static_cast<Register>(step.operand)));
-      if (op.operand == Operand::kNumber) record.word(hex(step.operand));
-      if (op.operand == Operand::kAddress) record.address(step.address);
+      if (op.operand == Operand::dwarf_register)
+        record.word(register_name(static_cast<Register>(step.operand)));
+      if (op.operand == Operand::number) record.word(hex(step.operand));
+      if (op.operand == Operand::address) record.address(step.address);
     }
   }
   record.word("end");
@@ -98,29 +99,29 @@ void write_steps(Record& record, const std::vector<Step>& steps) {
 void write_part(Record& record, const Part& part) {
   record.number(part.offset).number(part.size).word(word_of(class_words(), part.cls));
   switch (part.cls) {
-  case Class::kRegister:
+  case Class::in_register:
     record.word(register_name(part.reg));
     break;
-  case Class::kStack:
+  case Class::stack:
     record.word(register_name(part.reg)).signed_number(part.reg_offset);
     break;
-  case Class::kGlobal:
-  case Class::kTls:
+  case Class::global:
+  case Class::tls:
     record.address(part.address);
     break;
-  case Class::kConstant:
+  case Class::constant:
     record.word(bytes_in_hex(part.bytes));
     break;
-  case Class::kAddress:
-  case Class::kValue:
+  case Class::address:
+  case Class::value:
     write_steps(record, part.steps);
     break;
-  case Class::kActivation:
+  case Class::activation:
     record.number(part.activation).word(register_name(part.reg)).signed_number(part.reg_offset);
     break;
-  case Class::kUnread:
+  case Class::unread:
     break;
-  case Class::kUnavailable:
+  case Class::unavailable:
     record.string(part.reason);
     break;
   }

@@ -19,7 +19,7 @@ using descriptors::Status;
 
 // How a debug function fared.
 struct Outcome {
-  Status status = Status::kComplete;
+  Status status = Status::complete;
   std::string reason;
 };
 
@@ -40,10 +40,10 @@ public:
 
   Outcome of(size_t function) const {
     const extractor::DebugFunction& debug = unit_.extraction.functions[function];
-    if (!debug.refused.empty()) return {Status::kRefused, debug.refused};
-    if (!debug.unavailable.empty()) return {Status::kLost, debug.unavailable};
+    if (!debug.refused.empty()) return {Status::refused, debug.refused};
+    if (!debug.unavailable.empty()) return {Status::lost, debug.unavailable};
     if (auto place = unit_.files.find_region(debug.region); place && place->region->between_cases)
-      return {Status::kLost, "the labels of the switch around it lead to the same code"};
+      return {Status::lost, "the labels of the switch around it lead to the same code"};
     size_t placed = 0;
     size_t missing = 0;
     std::string reason;
@@ -58,9 +58,9 @@ public:
       ++missing;
       reason = lost->reason;
     }
-    if (!unit_.placement.was_seen(function)) return {Status::kUnused, "the compiler left its code out"};
-    if (placed == 0) return {Status::kLost, reason.empty() ? "the optimiser left no place for it" : reason};
-    if (missing > 0) return {Status::kIncomplete, reason};
+    if (!unit_.placement.was_seen(function)) return {Status::unused, "the compiler left its code out"};
+    if (placed == 0) return {Status::lost, reason.empty() ? "the optimiser left no place for it" : reason};
+    if (missing > 0) return {Status::incomplete, reason};
     return {};
   }
 
@@ -96,7 +96,7 @@ public:
 private:
   descriptors::Address address(ObjectPlace place) {
     payload_.addresses.push_back(
-        {descriptors::AddressEntry::Kind::kSection, place.section, "", static_cast<int64_t>(place.offset)});
+        {descriptors::AddressEntry::Kind::section, place.section, "", static_cast<int64_t>(place.offset)});
     return descriptors::Address::entry(payload_.addresses.size() - 1);
   }
 
@@ -126,12 +126,11 @@ private:
     record.end_line = place->region->end_line;
     record.status = outcome.status;
     record.reason = outcome.reason;
-    record.function =
-        outcome.status == Status::kRefused || outcome.status == Status::kLost ? "" : debug.symbol;
+    record.function = outcome.status == Status::refused || outcome.status == Status::lost ? "" : debug.symbol;
     record.host = debug.host_name;
     record.arguments = static_cast<uint32_t>(debug.variables.size());
     out_.regions.push_back(record);
-    if (outcome.status == Status::kRefused || outcome.status == Status::kLost) return;
+    if (outcome.status == Status::refused || outcome.status == Status::lost) return;
     std::vector<uint32_t> activations = write_activations(index);
     uint32_t number = 0;
     for (const codegen::Instance* instance : outcomes_.instances(index))
@@ -170,8 +169,7 @@ private:
     for (const codegen::Instance* instance : outcomes_.instances(index)) {
       if (!done.insert(instance->code).second) continue;
       const ObjectSymbol* function = unit_.program.find(instance->code, /*function=*/true);
-      if (function)
-        out_.entries.push_back({activation, descriptors::Side::kBefore, address(function->place)});
+      if (function) out_.entries.push_back({activation, descriptors::Side::before, address(function->place)});
     }
   }
 
@@ -191,7 +189,7 @@ private:
       record.align = variable.align;
       record.parts = whole(instance.arguments[position], variable.size);
       for (descriptors::Part& part : record.parts)
-        if (part.cls == descriptors::Class::kActivation) part.activation = activations[position];
+        if (part.cls == descriptors::Class::activation) part.activation = activations[position];
       out_.arguments.push_back(record);
     }
   }
@@ -220,9 +218,9 @@ private:
     uint64_t covered = 0;
     std::string reason;
     for (const descriptors::Part& part : parts) {
-      if (part.cls == descriptors::Class::kUnavailable)
+      if (part.cls == descriptors::Class::unavailable)
         reason = part.reason;
-      else if (part.cls == descriptors::Class::kActivation || part.offset != covered)
+      else if (part.cls == descriptors::Class::activation || part.offset != covered)
         reason = "only a part of it is known here";
       covered += part.size;
     }
@@ -248,7 +246,7 @@ private:
         record.source = file.id;
         record.begin_line = region.begin_line;
         record.end_line = region.end_line;
-        record.status = Status::kNotCompiled;
+        record.status = Status::not_compiled;
         record.reason = "in code that the compiler did not compile";
         out_.regions.push_back(record);
       }
@@ -259,7 +257,7 @@ private:
       if (!slot.internal) continue; // by name: the link stage knows whose it is
       descriptors::Symbol record;
       record.name = slot.symbol;
-      record.owner = descriptors::Owner::kProgram;
+      record.owner = descriptors::Owner::program;
       record.slot = slot.slot;
       record.thread_local_ = slot.thread_local_;
       for (const ObjectSymbol* symbol : unit_.program.named(slot.symbol))
@@ -267,14 +265,14 @@ private:
           // The optimiser makes a boolean of a variable that has two values only.
           if (slot.size != 0 && symbol->size < slot.size) break;
           if (symbol->is_tls) {
-            payload_.addresses.push_back({descriptors::AddressEntry::Kind::kTls, 0, symbol->name, 0});
+            payload_.addresses.push_back({descriptors::AddressEntry::Kind::tls, 0, symbol->name, 0});
             record.address = descriptors::Address::entry(payload_.addresses.size() - 1);
           } else {
             record.address = address(symbol->place);
           }
           break;
         }
-      if (record.address.kind != descriptors::Address::Kind::kNone) out_.symbols.push_back(record);
+      if (record.address.kind != descriptors::Address::Kind::none) out_.symbols.push_back(record);
     }
   }
 
@@ -302,13 +300,13 @@ bool report_regions(const UnitDescription& unit, LostRegions lost_regions,
     const extractor::DebugFunction& debug = unit.extraction.functions[i];
     auto place = unit.files.find_region(debug.region);
     Outcome outcome = outcomes.of(i);
-    if (!place || outcome.status == Status::kComplete || outcome.status == Status::kUnused) continue;
+    if (!place || outcome.status == Status::complete || outcome.status == Status::unused) continue;
     auto say = [&](Level level, const std::string& text) {
       any_error |= level == Level::Error;
       print_message(level, *place->file, place->region->begin_line, place->region->begin_column, text,
                     options);
     };
-    if (outcome.status == Status::kRefused) {
+    if (outcome.status == Status::refused) {
       say(Level::Error, "this debug region cannot be extracted: " + outcome.reason);
       continue;
     }
@@ -316,8 +314,8 @@ bool report_regions(const UnitDescription& unit, LostRegions lost_regions,
     bool refuse = lost_regions == LostRegions::kRefuse;
     say(refuse ? Level::Error : Level::Warning,
         fmt::format("{} in '{}': {} [{}-Wrdb-lost-region]",
-                    outcome.status == Status::kLost ? "this debug region has no place"
-                                                    : "this debug region lost a place",
+                    outcome.status == Status::lost ? "this debug region has no place"
+                                                   : "this debug region lost a place",
                     debug.host_name, outcome.reason, refuse ? "-Werror," : ""));
   }
   return any_error;

@@ -53,7 +53,7 @@ private:
 
   // Replaces @K by the final address; false if the linker left the place out.
   bool resolve(Address& address) const {
-    if (address.kind != Address::Kind::kEntry) return true;
+    if (address.kind != Address::Kind::entry) return true;
     if (address.value >= unit_->addresses.size())
       bug("descriptors name address @{}, which is not there", address.value);
     const std::optional<uint64_t>& found = unit_->addresses[address.value];
@@ -100,7 +100,7 @@ private:
     }
     for (Region region : from.regions) {
       if (kept[region.id] == 0 && dropped[region.id] != 0) {
-        region.status = Status::kUnused;
+        region.status = Status::unused;
         region.reason = "the linker left this unit's code out of the program or took another unit's copy";
       }
       uint32_t id = regions_[region.id] = next_region_++;
@@ -131,10 +131,10 @@ private:
         removed |= !resolve(part.address);
         for (Step& step : part.steps)
           removed |= !resolve(step.address);
-        if (part.cls == Class::kActivation) part.activation = activations_[part.activation];
+        if (part.cls == Class::activation) part.activation = activations_[part.activation];
       }
       if (removed) {
-        Part gone{0, argument.size, Class::kUnavailable};
+        Part gone{0, argument.size, Class::unavailable};
         gone.reason = "the linker left the variable out of the program";
         argument.parts = {gone};
       }

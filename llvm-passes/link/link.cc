@@ -125,8 +125,8 @@ private:
         LinkUnit unit = make_unit(object.name, carried);
         unit.presence = ask(object, {});
         for (const descriptors::Target& target : carried.targets)
-          unit.addresses.push_back(
-              target.kind == descriptors::Target::Kind::kDiscarded ? 0 : ask(object, target));
+          unit.addresses.push_back(target.kind == descriptors::Target::Kind::discarded ? 0
+                                                                                       : ask(object, target));
         units_.push_back(std::move(unit));
       }
       ask_about_names(object);
@@ -142,11 +142,11 @@ private:
       descriptors::Target target;
       target.tls = symbol.type() == STT_TLS;
       if (symbol.in_section() && !target.tls) {
-        target.kind = descriptors::Target::Kind::kSection;
+        target.kind = descriptors::Target::Kind::section;
         target.section = symbol.section;
         target.offset = static_cast<int64_t>(symbol.raw.st_value);
       } else if (symbol.section == SHN_COMMON || target.tls) {
-        target.kind = descriptors::Target::Kind::kSymbol;
+        target.kind = descriptors::Target::Kind::symbol;
         target.symbol = symbol.index;
       } else {
         continue;

@@ -29,9 +29,9 @@ void withdraw_regions(descriptors::Descriptors& descriptors,
   for (descriptors::Region& region : descriptors.regions) {
     if (!functions.contains(region.function)) continue;
     withdrawn.insert(region.id);
-    if (region.status != descriptors::Status::kComplete && region.status != descriptors::Status::kIncomplete)
+    if (region.status != descriptors::Status::complete && region.status != descriptors::Status::incomplete)
       continue;
-    region.status = descriptors::Status::kLost;
+    region.status = descriptors::Status::lost;
     region.reason = reason;
   }
   std::erase_if(descriptors.locations,

@@ -101,7 +101,7 @@ std::string slot_object(const descriptors::Descriptors& descriptors, const std::
   uint64_t slots = object.position();
   for (const descriptors::Symbol& symbol : descriptors.symbols) {
     object.define(symbol.slot, object.position(), 8, STV_HIDDEN);
-    if (symbol.owner == Owner::kPrivate || symbol.owner == Owner::kModule)
+    if (symbol.owner == Owner::host || symbol.owner == Owner::module)
       object.pointer_to(symbol.name);
     else
       object.null_pointer();

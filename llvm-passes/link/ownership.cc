@@ -83,20 +83,19 @@ std::optional<descriptors::Symbol> Ownership::decide(std::string_view slot) cons
   };
   auto runtime = private_.find(name);
   bool is_private = !guest && (is_runtime_name(name) || !program_.contains(name));
-  if (is_private && support_.contains(name)) return own(Owner::kPrivate, "rdb");
-  if (!guest && is_runtime_name(name) && runtime != private_.end())
-    return own(Owner::kPrivate, runtime->second);
+  if (is_private && support_.contains(name)) return own(Owner::host, "rdb");
+  if (!guest && is_runtime_name(name) && runtime != private_.end()) return own(Owner::host, runtime->second);
   if (auto found = program_.find(name); found != program_.end() && !found->second.indirect) {
     symbol.address = descriptors::Address::absolute(found->second.address);
     symbol.thread_local_ = found->second.thread_local_;
-    return own(Owner::kProgram, found->second.where);
+    return own(Owner::program, found->second.where);
   }
-  if (runtime != private_.end()) return own(guest ? Owner::kLibrary : Owner::kPrivate, runtime->second);
+  if (runtime != private_.end()) return own(guest ? Owner::library : Owner::host, runtime->second);
   if (auto found = libraries_.find(name); found != libraries_.end())
-    return own(Owner::kLibrary, found->second);
-  if (!guest && module_.contains(name)) return own(Owner::kModule, "");
+    return own(Owner::library, found->second);
+  if (!guest && module_.contains(name)) return own(Owner::module, "");
   // In libc_nonshared.a, which the linker finds through libc.so.
-  if (!guest && (name == "atexit" || name == "at_quick_exit")) return own(Owner::kPrivate, "libc.so.6");
+  if (!guest && (name == "atexit" || name == "at_quick_exit")) return own(Owner::host, "libc.so.6");
   return std::nullopt;
 }
 

@@ -107,16 +107,16 @@ std::multimap<uint64_t, uint64_t> Placement::answers(const std::vector<InputObje
     for (const Question& question : input.questions) {
       const descriptors::Target& target = question.target;
       switch (target.kind) {
-      case descriptors::Target::Kind::kDiscarded:
+      case descriptors::Target::Kind::discarded:
         result.emplace(question.id, 0);
         break;
-      case descriptors::Target::Kind::kSection: {
+      case descriptors::Target::Kind::section: {
         auto [at, fresh] = placed.try_emplace(target.section);
         if (fresh) at->second = section(object, target.section);
         if (at->second) result.emplace(question.id, *at->second + static_cast<uint64_t>(target.offset));
         break;
       }
-      case descriptors::Target::Kind::kSymbol: {
+      case descriptors::Target::Kind::symbol: {
         const std::vector<elf::Symbol>* found = find(object.symbols().at(target.symbol).name);
         if (found != nullptr && found->size() == 1)
           result.emplace(question.id, found->front().raw.st_value + static_cast<uint64_t>(target.offset));

@@ -52,9 +52,9 @@ public:
     std::map<uint32_t, std::vector<Question>> by_section;
     std::vector<Question> by_symbol, presence;
     for (const Question& question : questions) {
-      if (question.target.kind == descriptors::Target::Kind::kSection)
+      if (question.target.kind == descriptors::Target::Kind::section)
         by_section[question.target.section].push_back(question);
-      else if (question.target.kind == descriptors::Target::Kind::kSymbol)
+      else if (question.target.kind == descriptors::Target::Kind::symbol)
         by_symbol.push_back(question);
       else
         presence.push_back(question);

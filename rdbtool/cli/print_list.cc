@@ -16,7 +16,7 @@ std::string joined(const std::set<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-void print_line(const std::string& file, unsigned number, const debug::LineCounter::Line& line,
+void print_line(const std::string& file, unsigned number, const debug::LineCounter::CountedLine& line,
                 debug::HitStyle style) {
   switch (style) {
   case debug::HitStyle::plain:

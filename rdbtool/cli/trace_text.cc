@@ -95,11 +95,11 @@ std::string text_of(const SyscallInput& x) {
 std::string text_of(const SignalInput& x) {
   std::string text = fmt::format("{}{}", signal_text(x.number), x.synchronous ? " (fault)" : "");
   switch (x.action) {
-  case SignalDelivery::handler:
+  case SignalOutcome::handler:
     return text + fmt::format(" handler {:#x} frame {:#x}", x.handler.value, x.frame.value);
-  case SignalDelivery::fatal:
+  case SignalOutcome::fatal:
     return text + " fatal";
-  case SignalDelivery::ignored:
+  case SignalOutcome::ignored:
     return text + " ignored";
   }
   return text;

@@ -18,8 +18,8 @@
 // - tables that never change once they are filled (module_host(), functions of the libraries by name).
 #pragma once
 
+#include "rdbtool/debug/isolation/abort_debug_code.h"
 #include "rdbtool/debug/isolation/captured_stack.h"
-#include "rdbtool/debug/isolation/escape.h"
 #include "rdbtool/debug/isolation/guest_libc.h"
 #include "rdbtool/debug/isolation/module_code.h"
 
@@ -53,8 +53,8 @@ public:
   // costs a region in the guest's context some 2 of 50 nanoseconds.
   static inline constinit CurrentRun run;
 
-  LastEscape last_escape = {};
-  StackRoom escape_stack;       // for last_escape
+  LastAbort last_abort = {};
+  StackRoom abort_stack;        // for last_abort
   StackRoom stray_stack;        // for the first stray write of a run: see WriteGuard
   std::span<NotedThrow> throws; // see captured_stack.cc
 

@@ -66,7 +66,7 @@ struct Exit {
   CodeOffset tail = 0;                      // direct: where the field points while unlinked
   CodeOffset resume = 0;                    // limit, hot, hook: where to go on as if nothing happened
   // An exit in the middle of a path: the branch off the path, the code behind it that settles the charge, and
-  // what is settled there. A bridge may take the place of that code: see bridge.h.
+  // what is settled there. A link stub may take the place of that code: see link_stub.h.
   CodeOffset side_branch = 0;
   CodeOffset side_code = 0;
   uint32_t next_incoming = 0; // the next exit that is linked to the same block

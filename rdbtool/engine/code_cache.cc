@@ -3,7 +3,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/log.h"
-#include "rdbtool/engine/translate/bridge.h"
+#include "rdbtool/engine/translate/link_stub.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -45,7 +45,7 @@ CodeCache::CodeCache(uint64_t place, size_t size, uint64_t table_place) : size_(
   watches_.set_tables(reinterpret_cast<uint8_t*>(table_ + kIndirectSlots));
   state_ = new (memory_) State;
   Emitter emit(memory_ + ((sizeof(State) + 4095) & ~size_t{4095}), memory_ + size);
-  glue_ = emit_glue(emit, *state_, cpu(), kExitIndirectMiss);
+  context_switch_ = emit_context_switch(emit, *state_, cpu(), kExitIndirectMiss);
   first_ = memory_ + ((static_cast<size_t>(emit.here() - memory_) + 63) & ~size_t{63});
   code_end_ = memory_ + size / 16 * 15;
   cursor_ = first_;
@@ -82,7 +82,7 @@ void CodeCache::reset() {
   slots_.clear();
   arena_.clear();
   dead_bytes_ = 0;
-  std::fill_n(table_, kIndirectSlots, glue_.indirect_miss);
+  std::fill_n(table_, kIndirectSlots, context_switch_.indirect_miss);
   exits_.add({.kind = ExitKind::indirect}); // kExitIndirectMiss
   exits_.add({});                           // kExitFault
 }
@@ -155,7 +155,7 @@ void CodeCache::finish_block(Block& block, const Emitter& emit, std::span<const 
 void CodeCache::link_exits(const Block& block) {
   for (auto number = first_exit_; number < exits_.size(); ++number) {
     const Exit& exit = exits_[number];
-    // A way off a hot path may never be taken: a bridge for it waits until it is.
+    // A way off a hot path may never be taken: a link stub for it waits until it is.
     if (exit.branch == 0 || (block.flavour == Flavour::trace && exit.side_branch != 0)) continue;
     if (Block* target = find(exit.target)) link(number, *target);
   }
@@ -176,20 +176,20 @@ void CodeCache::link(uint32_t exit_number, Block& target) {
   Exit& exit = exits_[exit_number];
   if (exit.branch == 0 || exit.linked || target.dead) return;
   Patch{at(exit.branch)}.to(target.begin);
-  bridge(exit, target);
+  emit_stub(exit, target);
   exit.linked = true;
   exit.next_incoming = target.incoming;
   target.incoming = exit_number;
 }
 
 // Only hot code is worth it.
-void CodeCache::bridge(const Exit& exit, const Block& target) {
+void CodeCache::emit_stub(const Exit& exit, const Block& target) {
   if (exit.side_branch == 0 || exit.block->flavour != Flavour::trace || target.flavour != Flavour::trace)
     return;
   std::vector<MapEntry> map;
   Emitter emit = begin_block();
   uint8_t* place = emit.here();
-  if (!emit_bridge(emit, *state_, exit.side_owed, target, map)) return;
+  if (!emit_link_stub(emit, *state_, exit.side_owed, target, map)) return;
   add_stub(target.pc, emit, map);
   Patch{at(exit.side_branch)}.to(place);
 }
@@ -240,7 +240,7 @@ void CodeCache::publish_indirect(Block& block) {
 
 void CodeCache::set_next(Block& block, Block* next) {
   block.next_in_slot = next;
-  Patch{block.indirect_next}.to(next != nullptr ? next->indirect_entry : glue_.indirect_miss);
+  Patch{block.indirect_next}.to(next != nullptr ? next->indirect_entry : context_switch_.indirect_miss);
 }
 
 void CodeCache::withdraw_indirect(Block& block) {
@@ -248,7 +248,8 @@ void CodeCache::withdraw_indirect(Block& block) {
   Block* head = slots_.find(slot);
   if (head == &block) {
     slots_.set(slot, block.next_in_slot);
-    table_[slot] = block.next_in_slot != nullptr ? block.next_in_slot->indirect_entry : glue_.indirect_miss;
+    table_[slot] =
+        block.next_in_slot != nullptr ? block.next_in_slot->indirect_entry : context_switch_.indirect_miss;
     return;
   }
   for (Block* before = head; before != nullptr; before = before->next_in_slot)

@@ -6,7 +6,7 @@
 #include "rdbtool/engine/arena.h"
 #include "rdbtool/engine/block.h"
 #include "rdbtool/engine/pc_table.h"
-#include "rdbtool/engine/translate/glue.h"
+#include "rdbtool/engine/translate/context_switch.h"
 #include "rdbtool/engine/watch_filter.h"
 
 #include <span>
@@ -27,7 +27,7 @@ public:
   CodeCache& operator=(const CodeCache&) = delete;
 
   State& state() { return *state_; }
-  const Glue& glue() const { return glue_; }
+  const ContextSwitch& context_switch() const { return context_switch_; }
   uint32_t table_address() const { return static_cast<uint32_t>(reinterpret_cast<uint64_t>(table_)); }
 
   WatchFilter& watches() { return watches_; }
@@ -40,7 +40,7 @@ public:
     return address >= reinterpret_cast<uint64_t>(memory_) &&
            address < reinterpret_cast<uint64_t>(memory_) + size_;
   }
-  // The block whose code holds this address, dead or alive; null for glue.
+  // The block whose code holds this address, dead or alive; null for the routines of the context switch.
   Block* block_at(uint64_t address);
 
   // Makes sure that a few translations fit, if need be by flushing everything. To be called while no pointer
@@ -92,7 +92,7 @@ private:
 
   // Links the new block's ways out to what is there already.
   void link_exits(const Block& block);
-  void bridge(const Exit& exit, const Block& target);
+  void emit_stub(const Exit& exit, const Block& target);
   // Code that belongs to a block, but lies elsewhere.
   void add_stub(uint64_t pc, const Emitter& emit, std::span<const MapEntry> map);
   void kill_page(uint64_t page_number);
@@ -103,14 +103,14 @@ private:
 
   uint8_t* memory_ = nullptr;
   size_t size_ = 0;
-  uint8_t* first_ = nullptr; // behind state and glue
+  uint8_t* first_ = nullptr; // after the state and the routines of the context switch
   uint8_t* cursor_ = nullptr;
   uint8_t* executable_end_ = nullptr; // grows with the cursor
   uint8_t* code_end_ = nullptr;       // counters lie behind
   int32_t* next_counter_ = nullptr;
   uint8_t** table_ = nullptr;
   State* state_ = nullptr;
-  Glue glue_;
+  ContextSwitch context_switch_;
   Arena arena_;
   Pool<Block> blocks_{arena_}; // in order of address
   Pool<Exit> exits_{arena_};

@@ -33,7 +33,7 @@ uint64_t Translator::fast_hook_entry(void* self) {
 
 void Translator::leave_fast_hook() {
   if (!in_fast_hook()) return;
-  cache_.glue().to_host();
+  cache_.context_switch().to_host();
   asm volatile("rdgsbase %0" : "=r"(state_.registers.gs_base));
 }
 

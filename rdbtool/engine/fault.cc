@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Signals that arrive while translated code runs. From the place in the cache follow the guest's pc, its
-// registers and its exact count; a fault leaves through the glue with these, anything else through the
-// budget.
+// registers and its exact count; a fault leaves through the context switch with these, anything else through
+// the budget.
 #include "rdbtool/engine/interrupt_bias.h"
 #include "rdbtool/engine/translator.h"
 
@@ -72,7 +72,7 @@ void Translator::restore_spilled(const MapEntry& entry, greg_t* gregs) const {
 
 void Translator::leave_for_fault(greg_t* gregs) {
   state_.exit_number = kExitFault;
-  gregs[REG_RIP] = reinterpret_cast<greg_t>(cache_.glue().leave);
+  gregs[REG_RIP] = reinterpret_cast<greg_t>(cache_.context_switch().leave);
 }
 
 } // namespace rdb::engine

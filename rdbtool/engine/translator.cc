@@ -102,7 +102,7 @@ Translator::Next Translator::advance(Stop& stop) {
   }
   next_entry_.publish_indirect = false;
   enter(block->begin, budget_for(remaining), 0);
-  return take_exit(stop);
+  return handle_exit(stop);
 }
 
 int64_t Translator::budget_for(uint64_t remaining) const {
@@ -123,7 +123,7 @@ void Translator::enter(uint8_t* place, int64_t budget, int64_t already_charged) 
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (interrupted_) state_.budget -= kInterruptBias;
   ++statistics_.host_entries;
-  cache_.glue().enter();
+  cache_.context_switch().enter();
   asm volatile("rdgsbase %0" : "=r"(loaded_gs_));
   regs.gs_base = loaded_gs_;
 }
@@ -260,7 +260,7 @@ Translator::Next Translator::step(Stop& stop, uint64_t most) {
   next_entry_.must_step = false;
   // No charge stands in such a block: an interrupt is noticed when it comes back.
   enter(block->begin, 0, 0);
-  Next next = take_exit(stop);
+  Next next = handle_exit(stop);
   next_entry_.link = 0;
   next_entry_.publish_indirect = false;
   return next;

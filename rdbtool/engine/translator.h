@@ -5,14 +5,14 @@
 //
 // run() is a loop of three steps. advance() looks at the guest's rip and chooses the code to go on with: a
 // block at full speed if there is room in the budget, a single step if an exact stop, a watched access or a
-// hook is near. enter() runs it until it comes back. take_exit() (take_exit.cc) asks why it has come back, by
-// a number that the code has stored, and either says where the guest goes on or fills in the Stop that run()
-// returns.
+// hook is near. enter() runs it until it comes back. handle_exit() (handle_exit.cc) asks why it has come
+// back, by a number that the code has stored, and either says where the guest goes on or fills in the Stop
+// that run() returns.
 //
 // What one turn of this loop has to tell the next stands in three structs, each written by one side and read
 // by the other:
 //   NextEntry        an exit, for the entry that follows: link it, check an access, or do one single step;
-//   InterruptedCode  a signal handler, for take_signal(): what it has interrupted, and what that means;
+//   InterruptedCode  a signal handler, for handle_signal(): what it has interrupted, and what that means;
 //   HookCalls        a hook, for the code that has called it: not to call it twice, or not to go on.
 // Besides these, a turn may leave that the run ends earlier than it was to (run_target_, run_shortened_),
 // that a stop at the first instruction is not passed any more (passes_stop_), that a system call is done
@@ -136,8 +136,8 @@ private:
   // Full-speed code may run past its budget by at most a trace; the rest of a limit is stepped.
   static constexpr uint64_t kSlack = 2 * kLongestTrace;
 
-  // What to do after an event: go on, or return to the caller of run(). Only for take_exit(): translated code
-  // was entered again, and has come back.
+  // What to do after an event: go on, or return to the caller of run(). Only for handle_exit(): translated
+  // code was entered again, and has come back.
   enum class Next : uint8_t { go_on, stop, entered };
 
   struct NextEntry {
@@ -168,25 +168,25 @@ private:
 
   Next advance(Stop& stop);
 
-  // Why translated code has come back: see take_exit.cc.
-  using TakeExit = Next (Translator::*)(Stop& stop, const Exit& exit);
-  static const TakeExit kTakeExit[];
-  Next take_exit(Stop& stop);
-  Next take_left_hook();
-  Next take_signal(Stop& stop);
-  Next take_direct(Stop& stop, const Exit& exit);
-  Next take_indirect(Stop& stop, const Exit& exit);
-  Next take_limit(Stop& stop, const Exit& exit);
-  Next take_system_call(Stop& stop, const Exit& exit);
-  Next take_input(Stop& stop, const Exit& exit);
-  Next take_emulated(Stop& stop, const Exit& exit);
-  Next take_invalid(Stop& stop, const Exit& exit);
-  Next take_refused(Stop& stop, const Exit& exit);
-  Next take_watch(Stop& stop, const Exit& exit);
-  Next take_stop(Stop& stop, const Exit& exit);
-  Next take_hook(Stop& stop, const Exit& exit);
-  Next take_step(Stop& stop, const Exit& exit);
-  Next take_changed(Stop& stop, const Exit& exit);
+  // Why translated code has come back: see handle_exit.cc.
+  using ExitHandler = Next (Translator::*)(Stop& stop, const Exit& exit);
+  static const ExitHandler kExitHandlers[];
+  Next handle_exit(Stop& stop);
+  Next handle_left_hook();
+  Next handle_signal(Stop& stop);
+  Next handle_direct(Stop& stop, const Exit& exit);
+  Next handle_indirect(Stop& stop, const Exit& exit);
+  Next handle_limit(Stop& stop, const Exit& exit);
+  Next handle_system_call(Stop& stop, const Exit& exit);
+  Next handle_input(Stop& stop, const Exit& exit);
+  Next handle_emulated(Stop& stop, const Exit& exit);
+  Next handle_invalid(Stop& stop, const Exit& exit);
+  Next handle_refused(Stop& stop, const Exit& exit);
+  Next handle_watch(Stop& stop, const Exit& exit);
+  Next handle_stop(Stop& stop, const Exit& exit);
+  Next handle_hook(Stop& stop, const Exit& exit);
+  Next handle_step(Stop& stop, const Exit& exit);
+  Next handle_changed(Stop& stop, const Exit& exit);
   void count_to_exit(int owed);
 
   Next step(Stop& stop, uint64_t most);

@@ -2,7 +2,7 @@
 #include "rdbtool/record/descriptors.h"
 
 #include "rdbtool/guest/host/host_descriptors.h"
-#include "rdbtool/syscalls/facts.h"
+#include "rdbtool/syscalls/call_properties.h"
 
 #include <sys/sysmacros.h>
 
@@ -82,7 +82,7 @@ size_t Descriptors::file_of(trace::OutputStream stream) const {
 }
 
 void Descriptors::after_call(int64_t number) {
-  if (any_ && facts_of(number).descriptors != DescriptorEffect::keeps) forget();
+  if (any_ && properties_of(number).descriptors != DescriptorEffect::keeps) forget();
 }
 
 void Descriptors::forget() {
@@ -92,7 +92,7 @@ void Descriptors::forget() {
 }
 
 Descriptors::Change::Change(Descriptors& descriptors, int64_t number) {
-  if (facts_of(number).descriptors != DescriptorEffect::moves) return;
+  if (properties_of(number).descriptors != DescriptorEffect::moves) return;
   descriptors_ = &descriptors;
   descriptors_->forget();
   ++descriptors_->changing_;

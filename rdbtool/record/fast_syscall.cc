@@ -9,7 +9,7 @@
 #include "rdbtool/guest/host/host_descriptors.h"
 #include "rdbtool/guest/process/state_hash.h"
 #include "rdbtool/guest/signals/host_signals.h"
-#include "rdbtool/syscalls/facts.h"
+#include "rdbtool/syscalls/call_properties.h"
 
 #include <sys/syscall.h>
 
@@ -22,37 +22,37 @@ bool perform(void* context, engine::Registers& regs, uint64_t executed) {
   // A guest's filter judges every call.
   if (!recorder.enabled || executed >= recorder.until || recorder.filters->active()) return false;
   uint64_t number = regs.gpr[engine::RAX];
-  const CallFacts& facts = facts_of(static_cast<int64_t>(number));
-  if (facts.fast != FastPath::always) return false;
+  const CallProperties& properties = properties_of(static_cast<int64_t>(number));
+  if (properties.fast != FastPath::always) return false;
   const int64_t arguments[6] = {
       static_cast<int64_t>(regs.gpr[engine::RDI]), static_cast<int64_t>(regs.gpr[engine::RSI]),
       static_cast<int64_t>(regs.gpr[engine::RDX]), static_cast<int64_t>(regs.gpr[engine::R10]),
       static_cast<int64_t>(regs.gpr[engine::R8]),  static_cast<int64_t>(regs.gpr[engine::R9])};
   // The host's descriptors do not exist for the guest: the complete path says so.
-  if (facts.on_descriptor && regs.gpr[engine::RDI] >= guest::kNeverOwn) return false;
+  if (properties.on_descriptor && regs.gpr[engine::RDI] >= guest::kNeverOwn) return false;
 
   trace::SyscallInput input;
   input.number = static_cast<uint32_t>(number);
   input.hash = guest::hash_call(regs);
-  if (facts.writes != DataForm::none) {
+  if (properties.writes != DataForm::none) {
     auto fd = static_cast<uint64_t>(arguments[0]);
     if (fd >= Descriptors::kRemembered) return false;
     const Descriptors::Facts& file = (*recorder.descriptors)[fd];
     if (!file.known || file.mapped) return false;
     input.output = file.stream;
   }
-  bool has_buffer = facts.buffer_arg != kNoArgument;
-  auto address = has_buffer ? static_cast<uint64_t>(arguments[facts.buffer_arg]) : 0;
-  uint64_t room =
-      facts.buffer_size != 0 ? facts.buffer_size : static_cast<uint64_t>(arguments[facts.room_arg]);
+  bool has_buffer = properties.buffer_arg != kNoArgument;
+  auto address = has_buffer ? static_cast<uint64_t>(arguments[properties.buffer_arg]) : 0;
+  uint64_t room = properties.buffer_size != 0 ? properties.buffer_size
+                                              : static_cast<uint64_t>(arguments[properties.room_arg]);
   if (has_buffer && !machine.space().is_known_plain(address, room)) return false;
 
   input.result =
       guest::interruptible_syscall(&machine.current().pending, static_cast<int64_t>(number), arguments);
   if (input.result == guest::kNotStarted) return false;
-  trace::MemoryWrite write{GuestAddr(address), reinterpret_cast<const uint8_t*>(address), 0};
+  MemoryWrite write{GuestAddr(address), reinterpret_cast<const uint8_t*>(address), 0};
   if (has_buffer && input.result >= 0)
-    write.size = facts.buffer_size != 0 ? facts.buffer_size : static_cast<size_t>(input.result);
+    write.size = properties.buffer_size != 0 ? properties.buffer_size : static_cast<size_t>(input.result);
   // The parent knows why an append fails and says it; this process has nothing more to do.
   if (!recorder.log->append(machine.current().id, Time(executed), input, &write, write.size != 0 ? 1 : 0))
     raw_syscall(SYS_exit_group, kExitFailure);

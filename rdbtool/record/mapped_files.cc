@@ -2,7 +2,7 @@
 #include "rdbtool/record/mapped_files.h"
 
 #include "rdbtool/guest/calls/open_call.h"
-#include "rdbtool/syscalls/facts.h"
+#include "rdbtool/syscalls/call_properties.h"
 
 #include <algorithm>
 #include <cstring>
@@ -23,17 +23,18 @@ struct ChangedFile {
 };
 
 ChangedFile target_of(const guest::SystemCall& call, guest::AddressSpace& space) {
-  const CallFacts& facts = facts_of(call.number);
-  if (facts.changed_fd_arg != kNoArgument)
-    return {NamedBy::descriptor, static_cast<uint8_t>(facts.changed_fd_arg)};
-  bool changes = facts.truncates && (!facts.opens || guest::open_flags(call, space) & O_TRUNC);
-  return changes ? ChangedFile{NamedBy::path, static_cast<uint8_t>(facts.path_arg), facts.directory_arg}
-                 : ChangedFile{};
+  const CallProperties& properties = properties_of(call.number);
+  if (properties.changed_fd_arg != kNoArgument)
+    return {NamedBy::descriptor, static_cast<uint8_t>(properties.changed_fd_arg)};
+  bool changes = properties.truncates && (!properties.opens || guest::open_flags(call, space) & O_TRUNC);
+  return changes
+             ? ChangedFile{NamedBy::path, static_cast<uint8_t>(properties.path_arg), properties.directory_arg}
+             : ChangedFile{};
 }
 
 // The argument that points to the offset at which the call writes; 0 if there is none.
 uint64_t offset_pointer(const guest::SystemCall& call) {
-  return facts_of(call.number).position == FilePosition::pointed_to ? call.arguments[3] : 0;
+  return properties_of(call.number).position == FilePosition::pointed_to ? call.arguments[3] : 0;
 }
 
 // The size that a truncating call has given the file.
@@ -87,14 +88,14 @@ void FileChange::before(const guest::SystemCall& call, Descriptors& descriptors,
 
 FileChange::Range FileChange::plan(const guest::SystemCall& call) const {
   const SyscallArgs& a = call.arguments;
-  if (facts_of(call.number).truncates) return {std::min(old_size_, size_now(call)), UINT64_MAX};
+  if (properties_of(call.number).truncates) return {std::min(old_size_, size_now(call)), UINT64_MAX};
   bool appends = fd_ >= 0 && fcntl(fd_, F_GETFL) & O_APPEND;
   if (appends) return {old_size_, UINT64_MAX};
-  const CallFacts& facts = facts_of(call.number);
+  const CallProperties& properties = properties_of(call.number);
   uint64_t count = std::min<uint64_t>(a[2], INT32_MAX);
-  if (facts.position == FilePosition::in_argument)
-    return facts.writes == DataForm::buffer ? at_offset(a[3], count) : Range{a[3], UINT64_MAX};
-  if (facts.position != FilePosition::own || facts.writes != DataForm::buffer) return {};
+  if (properties.position == FilePosition::in_argument)
+    return properties.writes == DataForm::buffer ? at_offset(a[3], count) : Range{a[3], UINT64_MAX};
+  if (properties.position != FilePosition::own || properties.writes != DataForm::buffer) return {};
   off_t at = lseek(fd_, 0, SEEK_CUR);
   return at < 0 ? Range{} : at_offset(static_cast<uint64_t>(at), count);
 }
@@ -107,7 +108,7 @@ FileChange::Range FileChange::at_offset(uint64_t offset, uint64_t count) const {
 FileChange::Range FileChange::written(const guest::SystemCall& call, uint64_t count) const {
   bool appends = fd_ >= 0 && fcntl(fd_, F_GETFL) & O_APPEND;
   if (appends) return {old_size_, UINT64_MAX};
-  FilePosition position = facts_of(call.number).position;
+  FilePosition position = properties_of(call.number).position;
   if (position == FilePosition::unknown) return {};
   if (position == FilePosition::in_argument) return at_offset(call.arguments[3], count);
   if (offset_pointer(call) != 0) return at_offset(old_offset_, count);
@@ -131,7 +132,7 @@ std::vector<FileChange::Piece> FileChange::after(const guest::SystemCall& call, 
     bool here = call.arguments[1] & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE);
     range.begin = call.arguments[2];
     if (here) range.end = range.begin + call.arguments[3];
-  } else if (facts_of(call.number).truncates) {
+  } else if (properties_of(call.number).truncates) {
     range = {std::min(old_size_, size_now(call)), guest::page_up(old_size_)};
   } else {
     if (result == 0 && call.number != SYS_ioctl) return pieces;

@@ -5,7 +5,7 @@
 #include "rdbtool/guest/memory/nonzero_pages.h"
 #include "rdbtool/record/log_check.h"
 #include "rdbtool/record/recorder.h"
-#include "rdbtool/syscalls/facts.h"
+#include "rdbtool/syscalls/call_properties.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -118,7 +118,7 @@ void Recorder::log_without(guest::Machine& machine, const Parts& missing, const 
 }
 
 void Recorder::on_syscall_exit(guest::Machine& machine, const guest::SystemCall& call, int64_t result) {
-  if (result == -EFAULT && facts_of(call.number).is_internal) {
+  if (result == -EFAULT && properties_of(call.number).is_internal) {
     log_without(machine, cut_off(machine, call), call, result);
     return;
   }
@@ -129,9 +129,9 @@ void Recorder::on_syscall_exit(guest::Machine& machine, const guest::SystemCall&
   check_moved(machine, call, result);
   check_protected(machine.space(), call);
   shared_.mappings_changed(machine.space(), call, result);
-  if (shared_files_.any() && changes_mappings(facts_of(call.number)))
+  if (shared_files_.any() && changes_mappings(properties_of(call.number)))
     shared_files_.tell(machine.space(), shared_, log_);
-  if (outside_writers_.any() && changes_mappings(facts_of(call.number)))
+  if (outside_writers_.any() && changes_mappings(properties_of(call.number)))
     outside_writers_.mappings_changed(machine.space());
   log_call(machine, call, result, {});
   log_memory_effects(machine, call, result);
@@ -143,7 +143,7 @@ void Recorder::on_remapping(guest::Machine& machine, const guest::SystemCall& ca
   trace::MapInput map;
   map.address = GuestAddr(a[0]);
   map.length = a[1];
-  switch (facts_of(call.number).mapping) {
+  switch (properties_of(call.number).mapping) {
   case MappingChange::map:
     log_mapping(machine, *machine.space().find(static_cast<uint64_t>(result)), -1);
     return;
@@ -235,7 +235,7 @@ void Recorder::check_moved(guest::Machine& machine, const guest::SystemCall& cal
 void Recorder::log_memory_effects(guest::Machine& machine, const guest::SystemCall& call, int64_t result) {
   const SyscallArgs& a = call.arguments;
   trace::MapInput partial;
-  switch (facts_of(call.number).mapping) {
+  switch (properties_of(call.number).mapping) {
   case MappingChange::protect:
   case MappingChange::protect_with_key:
     partial.op = trace::MapOp::protect;

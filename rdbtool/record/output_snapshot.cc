@@ -2,7 +2,7 @@
 #include "rdbtool/record/output_snapshot.h"
 
 #include "rdbtool/guest/calls/call_output.h"
-#include "rdbtool/syscalls/facts.h"
+#include "rdbtool/syscalls/call_properties.h"
 
 #include <climits>
 #include <cstring>
@@ -13,7 +13,7 @@ namespace {
 
 // How a call names its bytes; none if no copy can be put in their place.
 DataForm form_of(const guest::SystemCall& call) {
-  DataForm form = facts_of(call.number).writes;
+  DataForm form = properties_of(call.number).writes;
   if (form == DataForm::vectors) return call.arguments[2] <= IOV_MAX ? form : DataForm::none;
   return form == DataForm::buffer ? form : DataForm::none;
 }

@@ -3,7 +3,7 @@
 
 #include "rdbtool/base/raw_syscall.h"
 #include "rdbtool/guest/host/host_descriptors.h"
-#include "rdbtool/syscalls/facts.h"
+#include "rdbtool/syscalls/call_properties.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -80,7 +80,7 @@ void OutsideWriters::look_at_events(const guest::SystemCall& call, int64_t resul
   if (size <= 0) return;
   // Of those that open a file, one is this process's own.
   struct stat opened = {};
-  if (facts_of(call.number).opens && result >= 0) fstat(static_cast<int>(result), &opened);
+  if (properties_of(call.number).opens && result >= 0) fstat(static_cast<int>(result), &opened);
   for (ssize_t at = 0; at < size;) {
     const auto* event = reinterpret_cast<const inotify_event*>(events + at);
     at += static_cast<ssize_t>(sizeof *event + event->len);

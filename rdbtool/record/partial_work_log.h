@@ -17,7 +17,7 @@ public:
   bool find(guest::Machine& machine, const guest::PendingSignal& signal);
 
   const trace::PartialInput& input() const { return input_; }
-  const std::vector<trace::MemoryWrite>& writes() const { return writes_; }
+  const std::vector<MemoryWrite>& writes() const { return writes_; }
 
 private:
   void keep(guest::Machine& machine, uint64_t begin, uint64_t end);
@@ -25,7 +25,7 @@ private:
   trace::PartialInput input_;
   std::vector<std::byte> vectors_;
   std::vector<std::vector<uint8_t>> bytes_;
-  std::vector<trace::MemoryWrite> writes_;
+  std::vector<MemoryWrite> writes_;
 };
 
 } // namespace rdb::record

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/record/read_into_itself.h"
 
-#include "rdbtool/syscalls/facts.h"
+#include "rdbtool/syscalls/call_properties.h"
 
 #include <algorithm>
 #include <climits>
@@ -36,7 +36,7 @@ bool is_written_by(const guest::Mapping& mapping, const std::vector<iovec>& rang
 bool ReadIntoItself::find(const guest::SystemCall& call, Descriptors& descriptors,
                           guest::AddressSpace& space) {
   found_ = false;
-  DataForm form = facts_of(call.number).reads;
+  DataForm form = properties_of(call.number).reads;
   if (form == DataForm::none) return false;
   int fd = static_cast<int>(call.arguments[0]);
   Descriptors::Facts facts = descriptors.facts(fd, space);
@@ -74,7 +74,7 @@ const std::vector<MemoryWrite>& ReadIntoItself::writes(int64_t result) {
     size_t size = std::min(range.iov_len, rest);
     rest -= size;
     if (size != 0)
-      writes_.push_back({GuestAddr(address_of(range)), static_cast<const std::byte*>(range.iov_base), size});
+      writes_.push_back({GuestAddr(address_of(range)), static_cast<const uint8_t*>(range.iov_base), size});
   }
   return writes_;
 }

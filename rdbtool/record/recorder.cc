@@ -108,7 +108,7 @@ void Recorder::log_initial_memory(guest::Machine& machine) {
     }
     log_mapping(machine, mapping, fd);
     if (fd >= 0) close(fd);
-    trace::MemoryWrite write;
+    MemoryWrite write;
     uint8_t last_page[kPage];
     if (file && mapping.protection & PROT_WRITE) {
       // The loader has cleared the end of the last page of data. There is none where the file was cut off.
@@ -169,10 +169,7 @@ void Recorder::log_call(guest::Machine& machine, const guest::SystemCall& call, 
   input.result = result;
   input.output = output;
   input.hash = guest::hash_call(machine.registers());
-  writes_.clear();
-  for (const MemoryWrite& write : writes)
-    writes_.push_back({write.to, reinterpret_cast<const uint8_t*>(write.bytes), write.size});
-  check(log_.append(machine.current().id, machine.now(), input, writes_.data(), writes_.size()));
+  check(log_.append(machine.current().id, machine.now(), input, writes.data(), writes.size()));
   descriptors_.after_call(call.number);
 }
 
@@ -242,7 +239,7 @@ void Recorder::on_thread_end(guest::Machine& machine, int status) {
 }
 
 void Recorder::on_memory_write(guest::Machine& machine, GuestAddr address, const void* bytes, size_t size) {
-  trace::MemoryWrite write{address, static_cast<const uint8_t*>(bytes), size};
+  MemoryWrite write{address, static_cast<const uint8_t*>(bytes), size};
   check(log_.append(machine.current().id, machine.now(), trace::MemoryInput{}, &write, 1));
 }
 

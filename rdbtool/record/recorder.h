@@ -47,7 +47,7 @@ public:
   int64_t execute(guest::Machine& machine, const guest::SystemCall& call, const CallShape& shape,
                   guest::Baton& baton) override;
   int64_t deliver(guest::Machine& machine, const guest::SystemCall& call,
-                  const guest::Answer& answer) override;
+                  const guest::ComputedAnswer& answer) override;
   engine::Engine::InputResult execute_instruction(guest::Machine& machine,
                                                   engine::InputInstruction kind) override;
   engine::FastSyscall fast_path(guest::Machine& machine, const guest::SeccompFilters& filters) override;
@@ -139,7 +139,6 @@ private:
   RecorderOptions options_;
   std::map<ThreadId, CallState> calls_;
   uint64_t next_checksum_ = 0;
-  std::vector<trace::MemoryWrite> writes_;
   Descriptors descriptors_;
   OutputOrder order_;
   SharedPages shared_;

@@ -56,7 +56,7 @@ int64_t Recorder::execute(guest::Machine& machine, const guest::SystemCall& call
       machine, call, shape, state_of(machine), {baton, turns_, machine}, guest::SpaceView(machine.space()),
       keeps};
   OutputOrder::Turn output_turn(order_, machine, it.baton, it.state.output);
-  if (int16_t argument = shape.info->facts.output_arg; argument != kNoArgument)
+  if (int16_t argument = shape.info->properties.output_arg; argument != kNoArgument)
     if (int64_t over = output_turn.begin(call, static_cast<size_t>(argument), descriptors_, keeps);
         over != 0) {
       log_call(machine, call, over, {});
@@ -77,7 +77,8 @@ int64_t Recorder::execute(guest::Machine& machine, const guest::SystemCall& call
 
 // The standard stream that the call writes bytes to, if it is one of those that replay shows.
 trace::OutputStream Recorder::written_by(const Execution& it) {
-  return it.shape.info->facts.writes != DataForm::none ? it.state.output.stream() : trace::OutputStream::none;
+  return it.shape.info->properties.writes != DataForm::none ? it.state.output.stream()
+                                                            : trace::OutputStream::none;
 }
 
 // The arguments for the kernel, in place of the guest's own.
@@ -89,7 +90,7 @@ SyscallArgs Recorder::prepare(Execution& it) {
     arguments = state.read_into_itself.arguments(call);
   else if (needs_redirect(static_cast<uint64_t>(call.number)))
     arguments = state.redirected.prepare(it.shape, call.arguments, it.view);
-  if (int16_t argument = it.shape.info->facts.output_arg; argument != kNoArgument)
+  if (int16_t argument = it.shape.info->properties.output_arg; argument != kNoArgument)
     arguments[static_cast<size_t>(argument)] = static_cast<uint64_t>(state.output.descriptor());
   state.output_bytes.forget();
   // Others may change the bytes before the kernel has read them.
@@ -107,11 +108,11 @@ void Recorder::put_and_log(Execution& it, int64_t result) {
   } else if (needs_redirect(static_cast<uint64_t>(it.call.number))) {
     writes = state.redirected.finish(result);
     for (const MemoryWrite& write : writes) {
-      size_t done = it.machine.space().write(write.to, write.bytes, write.size);
+      size_t done = it.machine.space().write(write.address, write.data, write.size);
       // Before the call, there was room for it.
       if (done != write.size)
         limit("memory at {:#x} that was removed, or cut off with its file, while {} waited to write there",
-              write.to.value, it.shape.info->name);
+              write.address.value, it.shape.info->name);
     }
   }
   trace::OutputStream written = written_by(it);
@@ -128,7 +129,7 @@ void Recorder::put_and_log(Execution& it, int64_t result) {
 bool Recorder::keeps_baton(const guest::Machine& machine, const guest::SystemCall& call,
                            const CallShape& shape, const guest::Baton& baton) {
   if (machine.threads().size() == 1) return true;
-  if (shape.info->facts.writes == DataForm::none)
+  if (shape.info->properties.writes == DataForm::none)
     return baton.best_for(shape, call.arguments) == During::kept;
   return descriptors_.facts(static_cast<int>(call.arguments[0]), machine.space()).regular;
 }
@@ -151,7 +152,7 @@ bool Recorder::take_shared(Execution& it, SyscallArgs& reachable, bool changes_f
                                                          file.planned().begin, file.planned().end);
   shared_.take_for_call(machine);
   // A process that sends a signal may stop itself.
-  bool may_sleep = it.shape.blocking == Blocking::may || it.shape.info->facts.sends_signal;
+  bool may_sleep = it.shape.blocking == Blocking::may || it.shape.info->properties.sends_signal;
   if (!needs_shared && !changes_shared && may_sleep) shared_.let_go();
   return needs_shared;
 }
@@ -227,12 +228,12 @@ void Recorder::log_output(guest::Machine& machine, trace::OutputStream stream,
 }
 
 int64_t Recorder::deliver(guest::Machine& machine, const guest::SystemCall& call,
-                          const guest::Answer& answer) {
+                          const guest::ComputedAnswer& answer) {
   int64_t result = guest::write_answer(machine.space(), answer);
   std::vector<MemoryWrite> writes;
   if (result == answer.result)
-    for (const guest::Answer::Write& write : answer.writes)
-      writes.push_back({write.to, write.bytes.data(), write.bytes.size()});
+    for (const guest::ComputedAnswer::Write& write : answer.writes)
+      writes.push_back({write.to, reinterpret_cast<const uint8_t*>(write.bytes.data()), write.bytes.size()});
   log_call(machine, call, result, writes);
   return result;
 }

@@ -2,19 +2,13 @@
 // What each kind of input does to the process when its time has come.
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/log.h"
-#include "rdbtool/guest/calls/call_output.h"
-#include "rdbtool/guest/memory/space_view.h"
 #include "rdbtool/guest/process/state_hash.h"
+#include "rdbtool/replay/partial_string_instruction.h"
 #include "rdbtool/replay/replayer.h"
-#include "rdbtool/replay/string_part.h"
-#include "rdbtool/syscalls/describe.h"
-#include "rdbtool/syscalls/facts.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
 
@@ -39,7 +33,7 @@ void Replayer::apply(const trace::Input& input) {
     write_all(input.writes);
     return;
   case trace::InputKind::syscall:
-    system_call(input);
+    answer_call(input);
     return;
   case trace::InputKind::signal:
     signal(input.as<trace::SignalInput>());
@@ -197,8 +191,8 @@ std::vector<LoadedFile> Replayer::mapped_files() const {
   return result;
 }
 
-void Replayer::write_all(std::span<const trace::MemoryWrite> writes) {
-  for (const trace::MemoryWrite& write : writes) {
+void Replayer::write_all(std::span<const MemoryWrite> writes) {
+  for (const MemoryWrite& write : writes) {
     uint64_t begin = write.address.value;
     if (!space().in_guest_range(begin, begin + write.size))
       user_error("{}: writes to {:#x} at time {}, which is not the guest's", trace_.path(), begin,
@@ -210,100 +204,17 @@ void Replayer::write_all(std::span<const trace::MemoryWrite> writes) {
   }
 }
 
-void Replayer::change_all(std::span<const trace::MemoryWrite> writes) {
-  for (const trace::MemoryWrite& write : writes)
+void Replayer::change_all(std::span<const MemoryWrite> writes) {
+  for (const MemoryWrite& write : writes)
     if (space().change(write.address, write.data, write.size) != write.size)
       differ(fmt::format("memory at {:#x}", write.address.value), "none");
-}
-
-void Replayer::system_call(const trace::Input& input) {
-  const auto& logged = input.as<trace::SyscallInput>();
-  engine::Registers& regs = registers();
-  guest::SystemCall call = current_call();
-  guest::SpaceView view(space());
-  if (!current().at_call) differ(fmt::format("system call {}", logged.number), "none");
-  if (static_cast<uint32_t>(call.number) != logged.number)
-    differ(fmt::format("system call {}", logged.number),
-           describe_call(static_cast<uint64_t>(call.number), call.arguments, std::nullopt, view));
-  if (guest::hash_call(regs) != logged.hash)
-    differ(fmt::format("registers with the hash {:016x} at {}", logged.hash,
-                       describe_call(logged.number, call.arguments, std::nullopt, view)),
-           fmt::format("{:016x}", guest::hash_call(regs)));
-  current().at_call = false;
-  if (logged.result == guest::kNotStarted) {
-    regs.rip -= 2;
-    return;
-  }
-  if (call.number == SYS_rt_sigreturn) {
-    return_from_handler();
-    return;
-  }
-  write_all(input.writes);
-  const SyscallInfo* info = find_syscall(logged.number);
-  if (std::optional<int64_t> own = internal_call(call)) {
-    if (*own != logged.result) differ(fmt::format("result {}", logged.result), fmt::format("{}", *own));
-  } else if (info != nullptr && info->call_class == CallClass::memory) {
-    memory_call(call, logged.result);
-  }
-  if (logged.output != trace::OutputStream::none && sink_ != nullptr) show_output(logged);
-  regs.gpr[engine::RAX] = static_cast<uint64_t>(logged.result);
-  vsyscall_fault(call, logged.result); // its signal is the next input
-  if (logged.result == 0) begin_child(call);
-  current().waited_with_mask = logged.result == -EINTR && facts_of(call.number).mask_arg != kNoArgument;
-}
-
-// One that has failed has changed nothing, or what it changed is an input of its own.
-void Replayer::memory_call(const guest::SystemCall& call, int64_t logged) {
-  const SyscallArgs& arguments = call.arguments;
-  auto repeat = [&] {
-    std::optional<int64_t> result = space().call(call.number, arguments);
-    if (result && *result != logged)
-      differ(fmt::format("result {:#x}", logged), fmt::format("{:#x}", *result));
-  };
-  switch (facts_of(call.number).mapping) {
-  case MappingChange::advise:
-    // Other advice changes nothing that the guest sees.
-    if (guest::concerns_forks(static_cast<int>(arguments[2])))
-      repeat();
-    else if (logged >= 0 && guest::drops_pages(static_cast<int>(arguments[2])))
-      space().repeat_drop(arguments[0], arguments[1]);
-    return;
-  case MappingChange::move:
-    if (logged >= 0)
-      space().repeat_mremap(arguments[0], arguments[1], arguments[2], static_cast<int>(arguments[3]),
-                            static_cast<uint64_t>(logged));
-    return;
-  case MappingChange::map:
-    // What had a file was mapped by the input before this one.
-    if (logged >= 0 && arguments[3] & MAP_ANONYMOUS) {
-      guest::Mapping mapping;
-      mapping.begin = static_cast<uint64_t>(logged);
-      mapping.end = guest::page_up(mapping.begin + arguments[1]);
-      mapping.protection = static_cast<int>(arguments[2]) & (PROT_READ | PROT_WRITE | PROT_EXEC);
-      mapping.flags = guest::kept_flags(static_cast<int>(arguments[3]));
-      if (!space().in_guest_range(mapping.begin, mapping.end))
-        differ("memory of the guest's", fmt::format("{:#x}", mapping.begin));
-      space().restore(mapping, -1);
-    }
-    return;
-  case MappingChange::attach: // the segment was mapped likewise
-    return;
-  default:
-    if (logged >= 0) repeat();
-  }
-}
-
-void Replayer::show_output(const trace::SyscallInput& input) {
-  if (input.result <= 0) return;
-  guest::show_output(space(), current_call(), static_cast<uint64_t>(input.result),
-                     [&](const void* bytes, size_t size) { sink_->output(input.output, bytes, size); });
 }
 
 // The instruction at pc did this much before it faulted.
 void Replayer::partial(const trace::Input& input) {
   const auto& after = input.as<trace::PartialInput>();
-  std::optional<StringPart> part = string_part(*this, after);
-  if (part && !write_string_part(*this, *part))
+  std::optional<PartialStringInstruction> part = partial_string_instruction(*this, after);
+  if (part && !repeat_writes_of(*this, *part))
     differ(fmt::format("{} iterations of a string instruction", part->count), "memory that it cannot reach");
   write_all(input.writes);
   std::ranges::copy(after.gpr, registers().gpr);
@@ -317,10 +228,11 @@ void Replayer::partial(const trace::Input& input) {
 
 std::vector<WrittenRange> Replayer::written_by(const trace::Input& input) {
   std::vector<WrittenRange> result;
-  for (const trace::MemoryWrite& write : input.writes)
+  for (const MemoryWrite& write : input.writes)
     result.push_back({write.address, write.size});
   if (input.kind() != trace::InputKind::partial) return result;
-  std::optional<StringPart> part = string_part(*this, input.as<trace::PartialInput>());
+  std::optional<PartialStringInstruction> part =
+      partial_string_instruction(*this, input.as<trace::PartialInput>());
   if (part && part->written_size() != 0)
     result.push_back({GuestAddr(part->written_begin()), part->written_size()});
   return result;

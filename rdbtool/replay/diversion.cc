@@ -3,8 +3,8 @@
 
 #include "rdbtool/guest/memory/space_view.h"
 #include "rdbtool/replay/replayer.h"
+#include "rdbtool/syscalls/call_properties.h"
 #include "rdbtool/syscalls/describe.h"
-#include "rdbtool/syscalls/facts.h"
 
 #include <algorithm>
 #include <asm/termbits.h>
@@ -62,14 +62,14 @@ std::optional<int64_t> Diversion::perform(const guest::SystemCall& call) {
     return space.write(GuestAddr(to), from, size) == size ? 0 : -EFAULT;
   };
   if (auto own = replayer_.internal_call(call)) return own;
-  const CallFacts& facts = facts_of(call.number);
-  if (facts.position == FilePosition::own && is_output(args[0])) {
-    if (facts.writes == DataForm::buffer) return print(args[1], args[2]);
-    if (facts.writes == DataForm::vectors) return print_vectors(args[1], args[2]);
+  const CallProperties& properties = properties_of(call.number);
+  if (properties.position == FilePosition::own && is_output(args[0])) {
+    if (properties.writes == DataForm::buffer) return print(args[1], args[2]);
+    if (properties.writes == DataForm::vectors) return print_vectors(args[1], args[2]);
   }
-  bool maps_more = facts.mapping == MappingChange::attach ||
-                   (facts.mapping == MappingChange::map && !(args[3] & MAP_ANONYMOUS));
-  if (facts.mapping != MappingChange::none && !maps_more) return space.call(call.number, args);
+  bool maps_more = properties.mapping == MappingChange::attach ||
+                   (properties.mapping == MappingChange::map && !(args[3] & MAP_ANONYMOUS));
+  if (properties.mapping != MappingChange::none && !maps_more) return space.call(call.number, args);
   switch (call.number) {
   // Output goes to something like a terminal, so that the C library shows it line by line.
   case SYS_newfstatat:

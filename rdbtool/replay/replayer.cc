@@ -214,7 +214,7 @@ void Replayer::answer_long_way() {
       {logged.time, 0}, thread_, logged.call, {&logged.write, logged.write.size != 0 ? 1u : 0}};
   for (Observer* observer : observers_)
     observer->before_input(*this, input);
-  system_call(input);
+  answer_call(input);
   for (Observer* observer : observers_)
     observer->after_input(*this, input);
   space().is_plain(logged.write.address.value, logged.write.size); // it may be simple the next time

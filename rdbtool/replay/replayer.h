@@ -5,7 +5,7 @@
 
 #include "rdbtool/guest/process/machine.h"
 #include "rdbtool/guest/signals/host_signals.h"
-#include "rdbtool/replay/fast_syscall.h"
+#include "rdbtool/replay/answer_call_fast.h"
 #include "rdbtool/replay/observer.h"
 #include "rdbtool/trace/trace_reader.h"
 
@@ -153,8 +153,8 @@ private:
   bool turn_to(ThreadId thread);
   void map(const trace::MapInput& map);
   void map_again(const trace::MapInput& map);
-  void memory_call(const guest::SystemCall& call, int64_t logged);
-  void system_call(const trace::Input& input);
+  void repeat_memory_call(const guest::SystemCall& call, int64_t logged);
+  void answer_call(const trace::Input& input);
   void partial(const trace::Input& input);
   void signal(const trace::SignalInput& input);
   void note_fault();
@@ -162,8 +162,8 @@ private:
   void go_on_with_begun();
   void instruction(const trace::InstructionInput& input);
   void show_output(const trace::SyscallInput& input);
-  void write_all(std::span<const trace::MemoryWrite> writes);
-  void change_all(std::span<const trace::MemoryWrite> writes);
+  void write_all(std::span<const MemoryWrite> writes);
+  void change_all(std::span<const MemoryWrite> writes);
   [[noreturn]] void differ(const std::string& expected, const std::string& found);
 
   void on_fault(int signal, siginfo_t* info, void* context) override;

@@ -322,14 +322,15 @@ std::span<const MemoryWrite> RedirectedCall::finish(int64_t result) {
 
 void RedirectedCall::add_write(GuestAddr to, const std::byte* bytes, size_t size) {
   if (size == 0) return;
+  const auto* data = reinterpret_cast<const uint8_t*>(bytes);
   if (writes_.count != 0) {
     MemoryWrite& last = writes_.items[writes_.count - 1];
-    if (last.to + last.size == to && last.bytes + last.size == bytes) {
+    if (last.address + last.size == to && last.data + last.size == data) {
       last.size += size;
       return;
     }
   }
-  writes_.append(arena_) = {to, bytes, size};
+  writes_.append(arena_) = {to, data, size};
 }
 
 // Within a word everything between the first and the last changed byte counts as written; across words only

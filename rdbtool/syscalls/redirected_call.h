@@ -4,21 +4,12 @@
 // writes to guest memory, which one apply routine carries out when recording and when replaying alike.
 #pragma once
 
+#include "rdbtool/base/memory_write.h"
 #include "rdbtool/syscalls/accessible_memory.h"
 #include "rdbtool/syscalls/scratch_arena.h"
 #include "rdbtool/syscalls/table.h"
 
 namespace rdb {
-
-// Bytes that the call wrote; they stay valid until the next prepare(). Writes are to be applied in order:
-// buffers that the guest let overlap then end up as the kernel would have left them.
-struct MemoryWrite {
-  GuestAddr to;
-  const std::byte* bytes = nullptr;
-  size_t size = 0;
-
-  std::span<const std::byte> span() const { return {bytes, size}; }
-};
 
 // One per thread that performs calls; reused for every call.
 class RedirectedCall {
@@ -29,7 +20,9 @@ public:
   // an output comes back unchanged and finish() is empty.
   const SyscallArgs& prepare(const CallShape& shape, const SyscallArgs& args, const AccessibleMemory& memory);
 
-  // `result` as the kernel returned it: negative errno for an error.
+  // What the call wrote; valid until the next prepare(). Writes are to be applied in order: buffers that the
+  // guest let overlap then end up as the kernel would have left them. `result` as the kernel returned it:
+  // negative errno for an error.
   std::span<const MemoryWrite> finish(int64_t result);
 
 private:

@@ -142,21 +142,21 @@ constexpr SyscallInfo refused(uint16_t number, const char* name, int error, cons
           error,  reason};
 }
 
-// The facts about a call, after its row: call(...) | fast(always) | reads(DataForm::buffer).
+// The properties of a call, after its row: call(...) | fast(always) | reads(DataForm::buffer).
 template <class Set>
-struct Fact {
+struct Property {
   Set set;
 };
 template <class Set>
-Fact(Set) -> Fact<Set>;
+Property(Set) -> Property<Set>;
 template <class Set>
-constexpr SyscallInfo operator|(SyscallInfo row, Fact<Set> fact) {
-  fact.set(row);
+constexpr SyscallInfo operator|(SyscallInfo row, Property<Set> property) {
+  property.set(row);
   return row;
 }
 template <class Set>
-constexpr CallVariant operator|(CallVariant row, Fact<Set> fact) {
-  fact.set(row);
+constexpr CallVariant operator|(CallVariant row, Property<Set> property) {
+  property.set(row);
   return row;
 }
 
@@ -169,76 +169,76 @@ inline constexpr DataForm message = DataForm::message;
 inline constexpr DataForm messages = DataForm::messages;
 
 constexpr auto fast(FastPath path) {
-  return Fact{[path](SyscallInfo& row) { row.facts.fast = path; }};
+  return Property{[path](SyscallInfo& row) { row.properties.fast = path; }};
 }
 constexpr auto reads(DataForm form) {
-  return Fact{[form](SyscallInfo& row) { row.facts.reads = form; }};
+  return Property{[form](SyscallInfo& row) { row.properties.reads = form; }};
 }
 // Bytes go to the file descriptor in an argument.
 constexpr auto output_to(int16_t argument) {
-  return Fact{[argument](SyscallInfo& row) {
-    row.facts.output_arg = argument;
-    row.facts.changed_fd_arg = argument;
+  return Property{[argument](SyscallInfo& row) {
+    row.properties.output_arg = argument;
+    row.properties.changed_fd_arg = argument;
   }};
 }
 constexpr auto writes(DataForm form) {
-  return Fact{[form](SyscallInfo& row) {
-    row.facts.writes = form;
-    row.facts.descriptors = DescriptorEffect::keeps;
+  return Property{[form](SyscallInfo& row) {
+    row.properties.writes = form;
+    row.properties.descriptors = DescriptorEffect::keeps;
     row = row | output_to(0);
   }};
 }
 constexpr auto changes_file(int16_t argument) {
-  return Fact{[argument](SyscallInfo& row) { row.facts.changed_fd_arg = argument; }};
+  return Property{[argument](SyscallInfo& row) { row.properties.changed_fd_arg = argument; }};
 }
 constexpr auto waits_for(int16_t event) {
-  return Fact{[event](SyscallInfo& row) { row.facts.waits_for = event; }};
+  return Property{[event](SyscallInfo& row) { row.properties.waits_for = event; }};
 }
 constexpr auto timeout(int16_t argument, TimeUnit unit) {
-  return Fact{[argument, unit](SyscallInfo& row) {
-    row.facts.timeout_arg = argument;
-    row.facts.timeout_unit = unit;
+  return Property{[argument, unit](SyscallInfo& row) {
+    row.properties.timeout_arg = argument;
+    row.properties.timeout_unit = unit;
   }};
 }
 constexpr auto waits_with_mask(int16_t argument) {
-  return Fact{[argument](SyscallInfo& row) { row.facts.mask_arg = argument; }};
+  return Property{[argument](SyscallInfo& row) { row.properties.mask_arg = argument; }};
 }
 // A path is the first string among the arguments; a directory may stand before it.
-inline constexpr Fact at_path{[](SyscallInfo& row) {
+inline constexpr Property at_path{[](SyscallInfo& row) {
   for (uint8_t i = 0; i < row.arg_count; ++i) {
     if (row.args[i].kind != ArgKind::string) continue;
-    row.facts.path_arg = static_cast<int16_t>(i);
+    row.properties.path_arg = static_cast<int16_t>(i);
     if (i > 0 && row.args[i - 1].kind == ArgKind::dir_fd)
-      row.facts.directory_arg = static_cast<int16_t>(i - 1);
+      row.properties.directory_arg = static_cast<int16_t>(i - 1);
     return;
   }
 }};
-inline constexpr Fact looks_up{[](SyscallInfo& row) {
+inline constexpr Property looks_up{[](SyscallInfo& row) {
   row = row | at_path;
-  row.facts.looks_up = true;
+  row.properties.looks_up = true;
 }};
-inline constexpr Fact truncates{[](SyscallInfo& row) {
+inline constexpr Property truncates{[](SyscallInfo& row) {
   row = row | at_path;
-  row.facts.truncates = true;
+  row.properties.truncates = true;
 }};
-inline constexpr Fact opens{[](SyscallInfo& row) {
+inline constexpr Property opens{[](SyscallInfo& row) {
   row = row | looks_up | truncates;
-  row.facts.opens = true;
+  row.properties.opens = true;
 }};
-inline constexpr Fact keeps_descriptors{
-    [](SyscallInfo& row) { row.facts.descriptors = DescriptorEffect::keeps; }};
-inline constexpr Fact moves_descriptors{
-    [](SyscallInfo& row) { row.facts.descriptors = DescriptorEffect::moves; }};
+inline constexpr Property keeps_descriptors{
+    [](SyscallInfo& row) { row.properties.descriptors = DescriptorEffect::keeps; }};
+inline constexpr Property moves_descriptors{
+    [](SyscallInfo& row) { row.properties.descriptors = DescriptorEffect::moves; }};
 constexpr auto mapping(MappingChange change) {
-  return Fact{[change](SyscallInfo& row) { row.facts.mapping = change; }};
+  return Property{[change](SyscallInfo& row) { row.properties.mapping = change; }};
 }
 constexpr auto at_position(FilePosition position) {
-  return Fact{[position](SyscallInfo& row) { row.facts.position = position; }};
+  return Property{[position](SyscallInfo& row) { row.properties.position = position; }};
 }
-inline constexpr Fact sends_signal{[](SyscallInfo& row) { row.facts.sends_signal = true; }};
-inline constexpr Fact internal{[](SyscallInfo& row) { row.facts.is_internal = true; }};
-inline constexpr Fact harmless{[](SyscallInfo& row) { row.facts.is_harmless = true; }};
-inline constexpr Fact harmless_variant{[](CallVariant& row) { row.is_harmless = true; }};
+inline constexpr Property sends_signal{[](SyscallInfo& row) { row.properties.sends_signal = true; }};
+inline constexpr Property internal{[](SyscallInfo& row) { row.properties.is_internal = true; }};
+inline constexpr Property harmless{[](SyscallInfo& row) { row.properties.is_harmless = true; }};
+inline constexpr Property harmless_variant{[](CallVariant& row) { row.is_harmless = true; }};
 
 constexpr CallVariant variant(uint64_t selector, const char* name, ArgSpec arg = none,
                               CallClass call_class = emulated, Blocking blocking = never) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // All x86-64 system calls of Linux 6.18, by number. Columns: number, name, who handles it, may it block, the
-// arguments; then what else is known about the call (facts.h). Everything may block unless it is known not to
-// wait for anything that another thread could do.
+// arguments; then what else is known about the call (call_properties.h). Everything may block unless it is
+// known not to wait for anything that another thread could do.
 #include "rdbtool/syscalls/spec_words.h"
 #include "rdbtool/syscalls/variants.h"
 
@@ -523,25 +523,25 @@ constexpr std::array<uint16_t, kSyscallLimit> make_index() {
 constexpr std::array<uint16_t, kSyscallLimit> kIndex = make_index();
 
 // Adds what the arguments tell.
-constexpr CallFacts whole_facts(const SyscallInfo& info) {
-  CallFacts facts = info.facts;
-  facts.on_descriptor = info.args[0].kind == ArgKind::fd;
-  if (facts.fast != FastPath::always) return facts;
+constexpr CallProperties all_properties(const SyscallInfo& info) {
+  CallProperties properties = info.properties;
+  properties.on_descriptor = info.args[0].kind == ArgKind::fd;
+  if (properties.fast != FastPath::always) return properties;
   for (uint8_t i = 0; i < info.arg_count; ++i) {
     const ArgSpec& arg = info.args[i];
     if (!is_output(arg.kind)) continue;
-    facts.buffer_arg = static_cast<int16_t>(i);
-    facts.buffer_size = arg.kind == ArgKind::out ? static_cast<uint16_t>(arg.size) : uint16_t{0};
-    facts.room_arg = arg.count_arg;
+    properties.buffer_arg = static_cast<int16_t>(i);
+    properties.buffer_size = arg.kind == ArgKind::out ? static_cast<uint16_t>(arg.size) : uint16_t{0};
+    properties.room_arg = arg.count_arg;
   }
-  return facts;
+  return properties;
 }
 
-constexpr std::array<CallFacts, kSyscallLimit> make_facts() {
-  std::array<CallFacts, kSyscallLimit> facts{};
+constexpr std::array<CallProperties, kSyscallLimit> make_properties() {
+  std::array<CallProperties, kSyscallLimit> properties{};
   for (const SyscallInfo& info : kTable)
-    facts[info.number] = whole_facts(info);
-  return facts;
+    properties[info.number] = all_properties(info);
+  return properties;
 }
 
 // The fast path of recording knows one buffer of a known size.
@@ -552,9 +552,9 @@ constexpr bool fast_calls_have_one_buffer() {
       if (!is_output(arg.kind)) continue;
       ++outputs;
       bool is_known = arg.kind == ArgKind::out || arg.kind == ArgKind::out_text;
-      if (info.facts.fast == FastPath::always && !is_known) return false;
+      if (info.properties.fast == FastPath::always && !is_known) return false;
     }
-    if (info.facts.fast == FastPath::always && outputs > 1) return false;
+    if (info.properties.fast == FastPath::always && outputs > 1) return false;
   }
   return true;
 }
@@ -577,7 +577,7 @@ constexpr std::array<CallTraits, kSyscallLimit> make_traits() {
 } // namespace
 
 constexpr std::array<CallTraits, kSyscallLimit> kCallTraits = make_traits();
-constexpr std::array<CallFacts, kSyscallLimit> kCallFacts = make_facts();
+constexpr std::array<CallProperties, kSyscallLimit> kCallProperties = make_properties();
 
 std::span<const SyscallInfo> syscall_table() {
   return kTable;

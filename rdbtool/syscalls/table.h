@@ -5,7 +5,7 @@
 #pragma once
 
 #include "rdbtool/syscalls/arg_spec.h"
-#include "rdbtool/syscalls/facts.h"
+#include "rdbtool/syscalls/call_properties.h"
 
 #include <array>
 #include <cstdio>
@@ -65,7 +65,7 @@ struct SyscallInfo {
   const char* reason = nullptr; // Refused: what the user is told
   // Beside the pointer: with sanitizers on, an address is not known to be non-null at compile time.
   bool has_variants = false;
-  CallFacts facts{};
+  CallProperties properties{};
 };
 
 // All rows, sorted by number.
@@ -89,7 +89,7 @@ struct CallShape {
 
 CallShape shape_of(const SyscallInfo& info, const SyscallArgs& args);
 
-// The facts about a call that its number alone decides, one byte per number, for the fast path.
+// The properties of a call that its number alone decides, one byte per number, for the fast path.
 struct CallTraits {
   bool known : 1 = false;
   bool may_write : 1 = false; // some argument may be an output: go through RedirectedCall

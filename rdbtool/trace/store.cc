@@ -157,8 +157,8 @@ ContentId ContentStore::add(int fd) {
   if (fstat(fd, &status) != 0) throw_errno("mapped file", "cannot be looked at");
   if (!S_ISREG(status.st_mode))
     user_error("a mapped file that is no regular file cannot be stored in a trace");
-  FileIdentity identity = {status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size),
-                           nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
+  FileVersion identity = {status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size),
+                          nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
   if (auto known = seen_.find(identity); known != seen_.end()) return known->second;
 
   if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST)

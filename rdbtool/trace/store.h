@@ -39,12 +39,12 @@ public:
   std::vector<ContentId> list() const;
 
 private:
-  struct FileIdentity {
+  struct FileVersion {
     uint64_t device, inode, size, mtime_ns, ctime_ns;
-    auto operator<=>(const FileIdentity&) const = default;
+    auto operator<=>(const FileVersion&) const = default;
   };
   std::string directory_;
-  std::map<FileIdentity, ContentId> seen_;
+  std::map<FileVersion, ContentId> seen_;
 };
 
 // The build-id of an ELF file, in hex; empty if it has none or is no ELF file.

@@ -10,7 +10,7 @@ namespace {
 using namespace rdb::descriptors;
 
 Part register_part(uint64_t offset, uint64_t size, const char* name) {
-  Part p{offset, size, Class::kRegister};
+  Part p{offset, size, Class::in_register};
   p.reg = register_number(name);
   return p;
 }
@@ -21,42 +21,42 @@ Descriptors everything() {
   d.units.push_back({1, "u1f", "dir/a.c", "/src", "clang -O2 \"x y\"\n"});
   d.sources.push_back({1, "dir/a.c", "", {{1, 1}, {4, 9}}});
   d.regions.push_back(
-      {7, 1, 1, 4, 9, Status::kIncomplete, "one of 2 instances lost", "__rdb_fn_u1f_7", "f(int)", 10});
-  d.regions.push_back({8, 1, 1, 20, 22, Status::kRefused, "it returns", "", "g", 0});
+      {7, 1, 1, 4, 9, Status::incomplete, "one of 2 instances lost", "__rdb_fn_u1f_7", "f(int)", 10});
+  d.regions.push_back({8, 1, 1, 20, 22, Status::refused, "it returns", "", "g", 0});
   d.activations.push_back({3, "count", "int", 4, 4});
-  d.entries.push_back({3, Side::kBefore, Address::entry(5)});
-  d.locations.push_back({7, 0, Side::kBefore, Address::entry(0), "f(int)"});
-  d.locations.push_back({7, 1, Side::kAfter, Address::entry(1), "main"});
+  d.entries.push_back({3, Side::before, Address::entry(5)});
+  d.locations.push_back({7, 0, Side::before, Address::entry(0), "f(int)"});
+  d.locations.push_back({7, 1, Side::after, Address::entry(1), "main"});
   auto add = [&](std::vector<Part> parts, uint64_t size) {
     uint32_t position = static_cast<uint32_t>(d.arguments.size());
     d.arguments.push_back(
         {7, 0, position, "v" + std::to_string(position), "char \"\\\xc3\xa4", size, 8, parts});
   };
   add({register_part(0, 16, "xmm31")}, 16);
-  Part stack{0, 400, Class::kStack};
+  Part stack{0, 400, Class::stack};
   stack.reg = register_number("rbp");
   stack.reg_offset = -24;
   add({stack}, 400);
-  Part global{0, 4, Class::kGlobal};
+  Part global{0, 4, Class::global};
   global.address = Address::entry(2);
   add({global}, 4);
-  global.cls = Class::kTls;
+  global.cls = Class::tls;
   add({global}, 4);
-  Part constant{0, 3, Class::kConstant};
+  Part constant{0, 3, Class::constant};
   constant.bytes = std::string("\0\xff\x10", 3);
   add({constant}, 3);
-  Part value{0, 8, Class::kValue};
-  value.steps = {{Op::kRegister, register_number("rax")},
-                 {Op::kConstant, 0xfffffffffffffff8},
-                 {Op::kAdd},
-                 {Op::kLoad, 4},
-                 {Op::kSignExtend, 32},
-                 {Op::kAddress, 0, Address::entry(4)},
-                 {Op::kSub}};
+  Part value{0, 8, Class::value};
+  value.steps = {{Op::push_register, register_number("rax")},
+                 {Op::push_constant, 0xfffffffffffffff8},
+                 {Op::add},
+                 {Op::load, 4},
+                 {Op::sign_extend, 32},
+                 {Op::push_address, 0, Address::entry(4)},
+                 {Op::sub}};
   add({value}, 8);
-  value.cls = Class::kAddress;
+  value.cls = Class::address;
   add({value}, 8);
-  Part activation{0, 4, Class::kActivation};
+  Part activation{0, 4, Class::activation};
   activation.activation = 3;
   activation.reg = register_number("rsp");
   activation.reg_offset = 16;
@@ -65,13 +65,13 @@ Descriptors everything() {
   Part second = constant;
   second.offset = 8;
   add({first, second}, 11);
-  add({first, {8, 40, Class::kUnread}}, 48);
-  Part unavailable{0, 8, Class::kUnavailable};
+  add({first, {8, 40, Class::unread}}, 48);
+  Part unavailable{0, 8, Class::unavailable};
   unavailable.reason = "stale: the store at line 5 moved below";
   d.arguments.push_back({7, 1, 0, "p", "int *", 8, 8, {unavailable}});
-  d.symbols.push_back({"counter", Owner::kProgram, "__rdb_slot_u1f_s0", false, Address::entry(3), "a.o"});
-  d.symbols.push_back({"t", Owner::kProgram, "__rdb_slot_t", true, Address::entry(6), ""});
-  d.symbols.push_back({"printf", Owner::kPrivate, "__rdb_slot_printf", false, {}, "libc.so.6"});
+  d.symbols.push_back({"counter", Owner::program, "__rdb_slot_u1f_s0", false, Address::entry(3), "a.o"});
+  d.symbols.push_back({"t", Owner::program, "__rdb_slot_t", true, Address::entry(6), ""});
+  d.symbols.push_back({"printf", Owner::host, "__rdb_slot_printf", false, {}, "libc.so.6"});
   return d;
 }
 
@@ -96,8 +96,8 @@ TEST(Descriptors, BundleHasAProgramAndAbsoluteAddresses) {
   d.program.push_back({"prog", "ab01", "0123"});
   d.units.push_back({1, "u", "a.c", "/", ""});
   d.sources.push_back({1, "a.c", "sources/1/a.c", {}});
-  d.regions.push_back({1, 1, 1, 4, 9, Status::kComplete, "", "f", "f", 0});
-  d.locations.push_back({1, 0, Side::kBefore, Address::absolute(0x401136), "f"});
+  d.regions.push_back({1, 1, 1, 4, 9, Status::complete, "", "f", "f", 0});
+  d.locations.push_back({1, 0, Side::before, Address::absolute(0x401136), "f"});
   std::string text = write(d);
   EXPECT_NE(text.find("location 1 0 before 0x401136 \"f\"\n"), std::string::npos) << text;
   EXPECT_EQ(read(text, "d"), d);

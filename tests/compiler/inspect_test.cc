@@ -16,23 +16,23 @@ TEST(Inspect, TableNamesRegionsPlacesAndOwners) {
   d.program.push_back({"prog", "ab12", "00"});
   d.units.push_back({1, "u", "a.c", "/", ""});
   d.sources.push_back({1, "a.c", "sources/1/a.c", {}});
-  d.regions.push_back({1, 1, 1, 30, 32, Status::kLost, "the optimiser left no place for it", "", "late", 0});
-  d.regions.push_back({2, 1, 1, 10, 12, Status::kComplete, "", "f", "work", 2});
-  d.locations.push_back({2, 0, Side::kBefore, Address::absolute(0x401136), "_Z4workiSt6vectorIiSaIiEE"});
-  d.locations.push_back({2, 1, Side::kAfter, Address::absolute(0x401200), "main"});
-  Part reg{0, 4, Class::kRegister};
+  d.regions.push_back({1, 1, 1, 30, 32, Status::lost, "the optimiser left no place for it", "", "late", 0});
+  d.regions.push_back({2, 1, 1, 10, 12, Status::complete, "", "f", "work", 2});
+  d.locations.push_back({2, 0, Side::before, Address::absolute(0x401136), "_Z4workiSt6vectorIiSaIiEE"});
+  d.locations.push_back({2, 1, Side::after, Address::absolute(0x401200), "main"});
+  Part reg{0, 4, Class::in_register};
   reg.reg = register_number("rdi");
-  Part stack{0, 40, Class::kStack};
+  Part stack{0, 40, Class::stack};
   stack.reg = register_number("rbp");
   stack.reg_offset = -48;
-  Part gone{0, 4, Class::kUnavailable};
+  Part gone{0, 4, Class::unavailable};
   gone.reason = "optimised out";
   d.arguments.push_back({2, 0, 0, "n", "int", 4, 4, {reg}});
   d.arguments.push_back({2, 0, 1, "values", "int[10]", 40, 4, {stack}});
   d.arguments.push_back({2, 1, 0, "n", "int", 4, 4, {gone}});
-  d.symbols.push_back({"printf", Owner::kPrivate, "s", false, {}, "libc.so.6"});
-  d.symbols.push_back({"_ZN3Foo3barEi", Owner::kProgram, "t", false, Address::absolute(0x4020), "foo.o"});
-  d.symbols.push_back({std::string(41, 'f'), Owner::kPrivate, "u", false, {}, "libc.so.6"});
+  d.symbols.push_back({"printf", Owner::host, "s", false, {}, "libc.so.6"});
+  d.symbols.push_back({"_ZN3Foo3barEi", Owner::program, "t", false, Address::absolute(0x4020), "foo.o"});
+  d.symbols.push_back({std::string(41, 'f'), Owner::host, "u", false, {}, "libc.so.6"});
   EXPECT_EQ(inspection(d), "program prog, build-id ab12\n"
                            "2 regions, 2 locations\n"
                            "\n"
@@ -53,23 +53,24 @@ TEST(Inspect, TableNamesRegionsPlacesAndOwners) {
 
 TEST(Inspect, EveryClassHasItsWords) {
   Argument a{1, 0, 0, "v", "int", 4, 4, {}};
-  Part p{0, 4, Class::kValue};
-  p.steps = {{Op::kRegister, register_number("rax")}, {Op::kConstant, static_cast<uint64_t>(-8)}, {Op::kAdd}};
+  Part p{0, 4, Class::value};
+  p.steps = {
+      {Op::push_register, register_number("rax")}, {Op::push_constant, static_cast<uint64_t>(-8)}, {Op::add}};
   a.parts = {p};
   EXPECT_EQ(describe(a), "computed [rax -8 add]");
-  p.cls = Class::kAddress;
+  p.cls = Class::address;
   a.parts = {p};
   EXPECT_EQ(describe(a), "memory at [rax -8 add]");
-  Part constant{0, 4, Class::kConstant};
+  Part constant{0, 4, Class::constant};
   constant.bytes = std::string("\x2a\0\0\0", 4);
   a.parts = {constant};
   EXPECT_EQ(describe(a), "constant 0x2a");
-  Part low{0, 4, Class::kRegister}, high{4, 4, Class::kRegister};
+  Part low{0, 4, Class::in_register}, high{4, 4, Class::in_register};
   low.reg = register_number("rax");
   high.reg = register_number("rdx");
   a.parts = {low, high};
   EXPECT_EQ(describe(a), "bytes 0-3 register rax; bytes 4-7 register rdx");
-  high.cls = Class::kUnread;
+  high.cls = Class::unread;
   a.parts = {low, high};
   EXPECT_EQ(describe(a), "bytes 0-3 register rax; bytes 4-7 not read");
 }

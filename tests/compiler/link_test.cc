@@ -88,21 +88,21 @@ protected:
       uint32_t arguments = static_cast<uint32_t>(variables.size());
       std::string debug_function = debug_code.empty() ? "" : "__rdb_fn_" + name + "_" + std::to_string(id);
       d.regions.push_back(
-          {id, 1, 1, 10 * id, 10 * id + 2, Status::kComplete, "", debug_function, function, arguments});
+          {id, 1, 1, 10 * id, 10 * id + 2, Status::complete, "", debug_function, function, arguments});
       elf::Symbol symbol = find(function);
-      Address address = entry(
-          {AddressEntry::Kind::kSection, symbol.section, "", static_cast<int64_t>(symbol.raw.st_value)});
-      d.locations.push_back({id, 0, Side::kBefore, address, function});
+      Address address =
+          entry({AddressEntry::Kind::section, symbol.section, "", static_cast<int64_t>(symbol.raw.st_value)});
+      d.locations.push_back({id, 0, Side::before, address, function});
       uint32_t position = 0;
       for (const std::string& variable : variables) {
         bool tls = find(variable).type() == STT_TLS;
-        Part part{0, 4, tls ? Class::kTls : Class::kGlobal};
-        part.address = entry({tls ? AddressEntry::Kind::kTls : AddressEntry::Kind::kSymbol, 0, variable, 0});
+        Part part{0, 4, tls ? Class::tls : Class::global};
+        part.address = entry({tls ? AddressEntry::Kind::tls : AddressEntry::Kind::symbol, 0, variable, 0});
         d.arguments.push_back({id, 0, position++, variable, "int", 4, 4, {part}});
       }
     }
     for (Symbol symbol : symbols) {
-      symbol.address = entry({AddressEntry::Kind::kSymbol, 0, symbol.name, 0});
+      symbol.address = entry({AddressEntry::Kind::symbol, 0, symbol.name, 0});
       d.symbols.push_back(symbol);
     }
     if (!debug_code.empty()) {
@@ -166,7 +166,7 @@ TEST_F(LinkTest, AddressesAreTheProgramsForEveryLinkerAndOutput) {
       link(std::string("a.o ") + flags);
       Descriptors d = bundle();
       ASSERT_EQ(d.regions.size(), 2u);
-      EXPECT_EQ(d.regions[0].status, Status::kComplete);
+      EXPECT_EQ(d.regions[0].status, Status::complete);
       EXPECT_EQ(locations(d)["_ZL5inneri"], address_of("_ZL5inneri"));
       EXPECT_EQ(locations(d)["_Z4worki"], address_of("_Z4worki"));
       ASSERT_EQ(d.arguments.size(), 8u);
@@ -231,15 +231,15 @@ TEST_F(LinkTest, OnlyTheWinningCopyOfAnInlineFunctionIsDescribed) {
     Descriptors d = bundle();
     ASSERT_EQ(d.locations.size(), 3u);
     ASSERT_EQ(d.regions.size(), 4u);
-    EXPECT_EQ(d.regions[0].status, Status::kComplete);
-    EXPECT_EQ(d.regions[2].status, Status::kUnused);
+    EXPECT_EQ(d.regions[0].status, Status::complete);
+    EXPECT_EQ(d.regions[2].status, Status::unused);
     EXPECT_EQ(locations(d)["_Z5twicei"], address_of("_Z5twicei"));
     link("c.o b.o a.o"); // the plain object's copy wins: nobody describes it
     d = bundle();
     EXPECT_EQ(d.locations.size(), 2u);
-    EXPECT_EQ(d.regions[0].status, Status::kUnused);
-    EXPECT_EQ(d.regions[1].status, Status::kComplete);
-    EXPECT_EQ(d.regions[2].status, Status::kUnused);
+    EXPECT_EQ(d.regions[0].status, Status::unused);
+    EXPECT_EQ(d.regions[1].status, Status::complete);
+    EXPECT_EQ(d.regions[2].status, Status::unused);
   }
 }
 
@@ -275,7 +275,7 @@ TEST_F(LinkTest, DroppedCodeHasNoLocation) {
     add_payload("a", {"_Z4dropi", "_Z4keepi"}, {"dropped_value"});
     link("a.o -Wl,--gc-sections");
     Descriptors d = bundle();
-    EXPECT_EQ(d.regions[0].status, Status::kUnused);
+    EXPECT_EQ(d.regions[0].status, Status::unused);
     EXPECT_EQ(d.locations.size(), 1u);
     EXPECT_EQ(locations(d)["_Z4keepi"], address_of("_Z4keepi"));
     ASSERT_EQ(d.arguments.size(), 1u);
@@ -312,37 +312,37 @@ TEST_F(LinkTest, SymbolsHaveOwners) {
     compile("a", std::string(kProgram) +
                      "extern \"C\" void *malloc(unsigned long) { return 0; }"
                      "extern \"C\" int library_function(); int (*use)() = library_function;");
-    Symbol quiet{"_ZL5quiet", Owner::kProgram, "__rdb_slot_a_statics", false, {}, "a.o"};
+    Symbol quiet{"_ZL5quiet", Owner::program, "__rdb_slot_a_statics", false, {}, "a.o"};
     add_payload("a", {"_Z4worki", "_ZL5inneri"}, {"counter"}, debug_code, {quiet});
     link("a.o common.o -L. -lown -lm");
     Descriptors d = bundle();
-    EXPECT_EQ(symbol(d, "printf")->owner, Owner::kPrivate);
+    EXPECT_EQ(symbol(d, "printf")->owner, Owner::host);
     EXPECT_EQ(symbol(d, "printf")->where, "rdb");
-    EXPECT_EQ(symbol(d, "atoi")->owner, Owner::kPrivate);
+    EXPECT_EQ(symbol(d, "atoi")->owner, Owner::host);
     EXPECT_EQ(symbol(d, "atoi")->where, "libc.so.6");
-    EXPECT_EQ(symbol(d, "strlen")->owner, Owner::kPrivate);
+    EXPECT_EQ(symbol(d, "strlen")->owner, Owner::host);
     EXPECT_EQ(symbol(d, "sqrt")->where, "libm.so.6");
     EXPECT_EQ(symbol(d, "exit")->where, "rdb");
-    EXPECT_EQ(symbol(d, "counter")->owner, Owner::kProgram);
+    EXPECT_EQ(symbol(d, "counter")->owner, Owner::program);
     EXPECT_EQ(symbol(d, "counter")->address.value, address_of("counter"));
     EXPECT_EQ(symbol(d, "hidden_one")->address.value, address_of("hidden_one"));
     EXPECT_EQ(symbol(d, "common_one")->address.value, address_of("common_one"));
     EXPECT_EQ(symbol(d, "_ZL5quiet")->address.value, address_of("_ZL5quiet"));
     EXPECT_TRUE(symbol(d, "per_thread")->thread_local_);
     EXPECT_EQ(symbol(d, "per_thread")->address.value, address_of("per_thread"));
-    EXPECT_EQ(symbol(d, "library_function")->owner, Owner::kLibrary);
+    EXPECT_EQ(symbol(d, "library_function")->owner, Owner::library);
     EXPECT_EQ(symbol(d, "library_function")->where, "libown.so");
-    EXPECT_EQ(symbol(d, "__rdb_shared")->owner, Owner::kModule);
-    EXPECT_EQ(symbol(d, "singleton")->owner, Owner::kModule);
+    EXPECT_EQ(symbol(d, "__rdb_shared")->owner, Owner::module);
+    EXPECT_EQ(symbol(d, "singleton")->owner, Owner::module);
     int mallocs = 0;
     for (const Symbol& s : d.symbols) {
       if (s.name != "malloc") continue;
       ++mallocs;
       if (s.slot == "__rdb_guest_slot_malloc") {
-        EXPECT_EQ(s.owner, Owner::kProgram);
+        EXPECT_EQ(s.owner, Owner::program);
         EXPECT_EQ(s.address.value, address_of("malloc"));
       } else {
-        EXPECT_EQ(s.owner, Owner::kPrivate);
+        EXPECT_EQ(s.owner, Owner::host);
       }
     }
     EXPECT_EQ(mallocs, 2);
@@ -355,7 +355,7 @@ TEST_F(LinkTest, SymbolsHaveOwners) {
     ASSERT_NE(slots, nullptr);
     ASSERT_NE(functions, nullptr);
     for (size_t i = 0; i < d.symbols.size(); ++i) {
-      bool filled = d.symbols[i].owner == Owner::kPrivate || d.symbols[i].owner == Owner::kModule;
+      bool filled = d.symbols[i].owner == Owner::host || d.symbols[i].owner == Owner::module;
       EXPECT_EQ(slots[i] != nullptr, filled) << d.symbols[i].name;
       EXPECT_TRUE(d.symbols[i].name != "atoi" || slots[i] == reinterpret_cast<void*>(&atoi));
       EXPECT_TRUE(d.symbols[i].name != "exit" || slots[i] != reinterpret_cast<void*>(&exit));
@@ -405,9 +405,9 @@ TEST_F(LinkTest, RemovedStaticsWithdrawTheirRegions) {
       "long __rdb_fn_a_2(void **a) { return 2; }");
   link("a.o");
   Descriptors d = bundle();
-  EXPECT_EQ(d.regions[0].status, Status::kLost);
+  EXPECT_EQ(d.regions[0].status, Status::lost);
   EXPECT_EQ(d.regions[0].reason, "the optimiser removed or changed the static 'gone'");
-  EXPECT_EQ(d.regions[1].status, Status::kComplete);
+  EXPECT_EQ(d.regions[1].status, Status::complete);
   ASSERT_EQ(d.locations.size(), 1u);
   EXPECT_EQ(d.locations[0].function, "_ZL5inneri");
   EXPECT_TRUE(d.symbols.empty());
@@ -424,7 +424,7 @@ TEST_F(LinkTest, DebugSourcesArePartOfTheModuleOnly) {
   add_payload("extra", {}, {}, "int helper(void) { return 77; }");
   options_.debug_objects = {"extra.o"};
   link("a.o");
-  EXPECT_EQ(symbol(bundle(), "helper")->owner, Owner::kModule);
+  EXPECT_EQ(symbol(bundle(), "helper")->owner, Owner::module);
   void* module = dlopen(path("prog.rdb/module.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(module, nullptr) << dlerror();
   EXPECT_EQ(static_cast<int (**)(void**)>(dlsym(module, "__rdb_module_functions"))[0](nullptr), 77);
@@ -454,7 +454,7 @@ TEST_F(LinkTest, FoldedFunctionsAreNotMistaken) {
   ASSERT_EQ(address_of("_Z3onei"), address_of("_Z3twoi"));
   ASSERT_EQ(d.locations.size(), 1u);
   EXPECT_EQ(d.locations[0].address.value, address_of("_Z3onei"));
-  EXPECT_EQ(d.regions[1].status, Status::kUnused);
+  EXPECT_EQ(d.regions[1].status, Status::unused);
 }
 
 TEST_F(LinkTest, ResponseFilesAreRead) {

@@ -30,12 +30,12 @@ protected:
     p.sources = {{4, "int x;\n"}, {9, ""}};
     for (const elf::Symbol& symbol : object.symbols())
       if (symbol.name == "_Z5plaini" || symbol.name == "_Z5otheri")
-        p.addresses.push_back({AddressEntry::Kind::kSection, symbol.section, "", 5});
-    p.addresses.push_back({AddressEntry::Kind::kSymbol, 0, "counter", 0});
-    p.addresses.push_back({AddressEntry::Kind::kTls, 0, "per_thread", 2});
+        p.addresses.push_back({AddressEntry::Kind::section, symbol.section, "", 5});
+    p.addresses.push_back({AddressEntry::Kind::symbol, 0, "counter", 0});
+    p.addresses.push_back({AddressEntry::Kind::tls, 0, "per_thread", 2});
     for (const elf::Symbol& symbol : object.symbols())
       if (symbol.name == "_Z6sharedi")
-        p.addresses.push_back({AddressEntry::Kind::kSection, symbol.section, "", 3});
+        p.addresses.push_back({AddressEntry::Kind::section, symbol.section, "", 3});
     return p;
   }
 
@@ -147,7 +147,7 @@ TEST_F(PayloadTest, AddressesSurviveRelocatableLinks) {
     EXPECT_EQ(static_cast<uint64_t>(found[1].targets[0].offset), other + 5) << linker;
     EXPECT_EQ(static_cast<uint64_t>(found[1].targets[1].offset), value_of(object, "counted")) << linker;
     for (const CarriedPayload& carried : found) {
-      EXPECT_EQ(carried.targets[3].kind, Target::Kind::kSection) << linker;
+      EXPECT_EQ(carried.targets[3].kind, Target::Kind::section) << linker;
       EXPECT_EQ(carried.targets[3].offset, 3);
     }
     EXPECT_EQ(found[0].targets[3].section, found[1].targets[3].section);
@@ -180,8 +180,8 @@ TEST_F(PayloadTest, ForeignCopyOfAnInlineFunctionIsNoticed) {
     elf::File object(bytes);
     std::vector<CarriedPayload> found = read_payloads(object);
     ASSERT_EQ(found.size(), 1u) << linker;
-    EXPECT_EQ(found[0].targets[0].kind, Target::Kind::kSection) << linker;
-    EXPECT_EQ(found[0].targets[3].kind, Target::Kind::kDiscarded) << linker;
+    EXPECT_EQ(found[0].targets[0].kind, Target::Kind::section) << linker;
+    EXPECT_EQ(found[0].targets[3].kind, Target::Kind::discarded) << linker;
   }
 }
 

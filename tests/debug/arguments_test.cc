@@ -33,10 +33,10 @@ protected:
   ArgumentSource source(uint64_t tls_block = 0) { return {replay_.engine, replay_.space, kBias, tls_block}; }
   std::optional<uint64_t> value(const std::vector<Step>& steps) { return evaluate(steps, source()); }
   std::optional<uint64_t> binary(Op op, uint64_t left, uint64_t right) {
-    return value({{Op::kConstant, left}, {Op::kConstant, right}, {op}});
+    return value({{Op::push_constant, left}, {Op::push_constant, right}, {op}});
   }
   std::optional<uint64_t> unary(Op op, uint64_t operand, uint64_t of = 0) {
-    return value({{Op::kConstant, operand}, {op, of}});
+    return value({{Op::push_constant, operand}, {op, of}});
   }
   // The address that the debug function is given; null: `reason_` says why not.
   void* find(const Argument& argument, uint64_t tls_block = 0) {
@@ -56,43 +56,43 @@ protected:
 };
 
 TEST_F(ArgumentsTest, ValuesOfExpressions) {
-  EXPECT_EQ(value({{Op::kConstant, 7}}), 7u);
-  EXPECT_EQ(value({{Op::kRegister, kRbx}}), memory_);
-  EXPECT_EQ(value({{.op = Op::kAddress, .address = Address::absolute(0x4000)}}), 0x4000 + kBias);
-  EXPECT_EQ(value({{Op::kRegister, kRbx}, {Op::kConstant, 8}, {Op::kAdd}, {Op::kLoad, 8}}),
+  EXPECT_EQ(value({{Op::push_constant, 7}}), 7u);
+  EXPECT_EQ(value({{Op::push_register, kRbx}}), memory_);
+  EXPECT_EQ(value({{.op = Op::push_address, .address = Address::absolute(0x4000)}}), 0x4000 + kBias);
+  EXPECT_EQ(value({{Op::push_register, kRbx}, {Op::push_constant, 8}, {Op::add}, {Op::load, 8}}),
             0x8182838485868789u);
-  EXPECT_EQ(value({{Op::kRegister, kRbx}, {Op::kLoad, 1}}), 0x88u);
-  EXPECT_EQ(value({{Op::kRegister, kRbx}, {Op::kLoad, 2}}), 0x8788u);
-  EXPECT_EQ(value({{Op::kRegister, kRbx}, {Op::kLoad, 4}}), 0x85868788u);
-  EXPECT_EQ(value({{Op::kConstant, 1}, {Op::kConstant, 2}}), 2u); // the top of the stack
+  EXPECT_EQ(value({{Op::push_register, kRbx}, {Op::load, 1}}), 0x88u);
+  EXPECT_EQ(value({{Op::push_register, kRbx}, {Op::load, 2}}), 0x8788u);
+  EXPECT_EQ(value({{Op::push_register, kRbx}, {Op::load, 4}}), 0x85868788u);
+  EXPECT_EQ(value({{Op::push_constant, 1}, {Op::push_constant, 2}}), 2u); // the top of the stack
 }
 
 TEST_F(ArgumentsTest, UnaryOperators) {
-  EXPECT_EQ(unary(Op::kNeg, 5), negative(5));
-  EXPECT_EQ(unary(Op::kNot, 0xF0), ~0xF0ull);
-  EXPECT_EQ(unary(Op::kSignExtend, 0x1280, 8), negative(0x80));
-  EXPECT_EQ(unary(Op::kSignExtend, 0x127F, 8), 0x7Fu);
-  EXPECT_EQ(unary(Op::kSignExtend, 0x80000000, 32), negative(0x80000000));
-  EXPECT_EQ(unary(Op::kZeroExtend, 0x1280, 8), 0x80u);
-  EXPECT_EQ(unary(Op::kZeroExtend, ~0ull, 32), 0xFFFFFFFFu);
+  EXPECT_EQ(unary(Op::neg, 5), negative(5));
+  EXPECT_EQ(unary(Op::bit_not, 0xF0), ~0xF0ull);
+  EXPECT_EQ(unary(Op::sign_extend, 0x1280, 8), negative(0x80));
+  EXPECT_EQ(unary(Op::sign_extend, 0x127F, 8), 0x7Fu);
+  EXPECT_EQ(unary(Op::sign_extend, 0x80000000, 32), negative(0x80000000));
+  EXPECT_EQ(unary(Op::zero_extend, 0x1280, 8), 0x80u);
+  EXPECT_EQ(unary(Op::zero_extend, ~0ull, 32), 0xFFFFFFFFu);
 }
 
 TEST_F(ArgumentsTest, BinaryOperators) {
-  EXPECT_EQ(binary(Op::kAdd, 3, 4), 7u);
-  EXPECT_EQ(binary(Op::kSub, 3, 4), negative(1));
-  EXPECT_EQ(binary(Op::kMul, negative(3), 4), negative(12));
-  EXPECT_EQ(binary(Op::kDiv, negative(12), 5), negative(2));      // signed
-  EXPECT_EQ(binary(Op::kMod, negative(12), 5), negative(12) % 5); // unsigned
-  EXPECT_EQ(binary(Op::kMod, negative(1), negative(1)), 0u);
-  EXPECT_EQ(binary(Op::kAnd, 0xFF0, 0x0FF), 0x0F0u);
-  EXPECT_EQ(binary(Op::kOr, 0xF00, 0x00F), 0xF0Fu);
-  EXPECT_EQ(binary(Op::kXor, 0xFF0, 0x0FF), 0xF0Fu);
-  EXPECT_EQ(binary(Op::kShl, 3, 4), 48u);
-  EXPECT_EQ(binary(Op::kShl, 3, 64), 0u);
-  EXPECT_EQ(binary(Op::kShr, kMinimum, 63), 1u);
-  EXPECT_EQ(binary(Op::kShr, kMinimum, 64), 0u);
-  EXPECT_EQ(binary(Op::kSar, kMinimum, 62), negative(2));
-  EXPECT_EQ(binary(Op::kSar, kMinimum, 1000), ~0ull);
+  EXPECT_EQ(binary(Op::add, 3, 4), 7u);
+  EXPECT_EQ(binary(Op::sub, 3, 4), negative(1));
+  EXPECT_EQ(binary(Op::mul, negative(3), 4), negative(12));
+  EXPECT_EQ(binary(Op::div, negative(12), 5), negative(2));      // signed
+  EXPECT_EQ(binary(Op::mod, negative(12), 5), negative(12) % 5); // unsigned
+  EXPECT_EQ(binary(Op::mod, negative(1), negative(1)), 0u);
+  EXPECT_EQ(binary(Op::bit_and, 0xFF0, 0x0FF), 0x0F0u);
+  EXPECT_EQ(binary(Op::bit_or, 0xF00, 0x00F), 0xF0Fu);
+  EXPECT_EQ(binary(Op::bit_xor, 0xFF0, 0x0FF), 0xF0Fu);
+  EXPECT_EQ(binary(Op::shl, 3, 4), 48u);
+  EXPECT_EQ(binary(Op::shl, 3, 64), 0u);
+  EXPECT_EQ(binary(Op::shr, kMinimum, 63), 1u);
+  EXPECT_EQ(binary(Op::shr, kMinimum, 64), 0u);
+  EXPECT_EQ(binary(Op::sar, kMinimum, 62), negative(2));
+  EXPECT_EQ(binary(Op::sar, kMinimum, 1000), ~0ull);
 }
 
 TEST_F(ArgumentsTest, ComparisonsAreSigned) {
@@ -100,9 +100,9 @@ TEST_F(ArgumentsTest, ComparisonsAreSigned) {
     Op op;
     bool less, equal, greater;
   };
-  for (const Case& c : {Case{Op::kEq, false, true, false}, Case{Op::kNe, true, false, true},
-                        Case{Op::kLt, true, false, false}, Case{Op::kLe, true, true, false},
-                        Case{Op::kGt, false, false, true}, Case{Op::kGe, false, true, true}}) {
+  for (const Case& c :
+       {Case{Op::eq, false, true, false}, Case{Op::ne, true, false, true}, Case{Op::lt, true, false, false},
+        Case{Op::le, true, true, false}, Case{Op::gt, false, false, true}, Case{Op::ge, false, true, true}}) {
     EXPECT_EQ(binary(c.op, negative(1), 1), uint64_t{c.less}) << static_cast<int>(c.op);
     EXPECT_EQ(binary(c.op, negative(1), negative(1)), uint64_t{c.equal}) << static_cast<int>(c.op);
     EXPECT_EQ(binary(c.op, 1, negative(1)), uint64_t{c.greater}) << static_cast<int>(c.op);
@@ -111,15 +111,16 @@ TEST_F(ArgumentsTest, ComparisonsAreSigned) {
 
 TEST_F(ArgumentsTest, ExpressionsWithoutAValue) {
   EXPECT_EQ(value({}), std::nullopt);
-  EXPECT_EQ(value({{Op::kNeg}}), std::nullopt);
-  EXPECT_EQ(value({{Op::kConstant, 1}, {Op::kAdd}}), std::nullopt);
-  EXPECT_EQ(binary(Op::kDiv, 1, 0), std::nullopt);
-  EXPECT_EQ(binary(Op::kDiv, kMinimum, negative(1)), std::nullopt);
-  EXPECT_EQ(binary(Op::kMod, 1, 0), std::nullopt);
-  EXPECT_EQ(unary(Op::kLoad, 0x1000, 8), std::nullopt);  // nothing is mapped there
-  EXPECT_EQ(unary(Op::kLoad, memory_, 9), std::nullopt); // wider than a value
+  EXPECT_EQ(value({{Op::neg}}), std::nullopt);
+  EXPECT_EQ(value({{Op::push_constant, 1}, {Op::add}}), std::nullopt);
+  EXPECT_EQ(binary(Op::div, 1, 0), std::nullopt);
+  EXPECT_EQ(binary(Op::div, kMinimum, negative(1)), std::nullopt);
+  EXPECT_EQ(binary(Op::mod, 1, 0), std::nullopt);
+  EXPECT_EQ(unary(Op::load, 0x1000, 8), std::nullopt);  // nothing is mapped there
+  EXPECT_EQ(unary(Op::load, memory_, 9), std::nullopt); // wider than a value
   // Also if what is computed from it is not needed.
-  EXPECT_EQ(value({{Op::kConstant, 1}, {Op::kConstant, 0}, {Op::kDiv}, {Op::kConstant, 2}}), std::nullopt);
+  EXPECT_EQ(value({{Op::push_constant, 1}, {Op::push_constant, 0}, {Op::div}, {Op::push_constant, 2}}),
+            std::nullopt);
 }
 
 TEST_F(ArgumentsTest, GeneralRegistersByTheirDwarfNumber) {
@@ -143,26 +144,26 @@ TEST_F(ArgumentsTest, GeneralRegistersByTheirDwarfNumber) {
 
 TEST_F(ArgumentsTest, WhatIsInMemoryIsGivenByItsAddress) {
   auto at = [](uint64_t address) { return reinterpret_cast<void*>(address); };
-  EXPECT_EQ(find(whole({.size = 4, .cls = Class::kStack, .reg = kRbx, .reg_offset = -8})), at(memory_ - 8));
-  EXPECT_EQ(find(whole({.size = 4, .cls = Class::kGlobal, .address = Address::absolute(0x500)})),
+  EXPECT_EQ(find(whole({.size = 4, .cls = Class::stack, .reg = kRbx, .reg_offset = -8})), at(memory_ - 8));
+  EXPECT_EQ(find(whole({.size = 4, .cls = Class::global, .address = Address::absolute(0x500)})),
             at(kBias + 0x500));
-  Argument tls = whole({.size = 4, .cls = Class::kTls, .address = Address::absolute(0x20)});
+  Argument tls = whole({.size = 4, .cls = Class::tls, .address = Address::absolute(0x20)});
   EXPECT_EQ(find(tls, memory_), at(memory_ + 0x20));
   EXPECT_EQ(find(tls, 0), nullptr);
   EXPECT_EQ(reason_, "its address cannot be computed");
-  EXPECT_EQ(find(whole({.size = 4, .cls = Class::kAddress, .steps = {{Op::kConstant, 0x77}}})), at(0x77));
-  EXPECT_EQ(find(whole({.size = 4, .cls = Class::kAddress, .steps = {{Op::kAdd}}})), nullptr);
+  EXPECT_EQ(find(whole({.size = 4, .cls = Class::address, .steps = {{Op::push_constant, 0x77}}})), at(0x77));
+  EXPECT_EQ(find(whole({.size = 4, .cls = Class::address, .steps = {{Op::add}}})), nullptr);
 }
 
 TEST_F(ArgumentsTest, WhatIsNotIsCopied) {
-  EXPECT_EQ(find_word(whole({.size = 8, .cls = Class::kRegister, .reg = kRbx})), memory_);
-  EXPECT_EQ(find_word(whole({.size = 8, .cls = Class::kConstant, .bytes = "12345678"})), 0x3837363534333231u);
-  EXPECT_EQ(find_word(whole({.size = 8, .cls = Class::kValue, .steps = {{Op::kConstant, 5}}})), 5u);
-  EXPECT_EQ(find(whole({.size = 8, .cls = Class::kValue, .steps = {{Op::kNot}}})), nullptr);
+  EXPECT_EQ(find_word(whole({.size = 8, .cls = Class::in_register, .reg = kRbx})), memory_);
+  EXPECT_EQ(find_word(whole({.size = 8, .cls = Class::constant, .bytes = "12345678"})), 0x3837363534333231u);
+  EXPECT_EQ(find_word(whole({.size = 8, .cls = Class::value, .steps = {{Op::push_constant, 5}}})), 5u);
+  EXPECT_EQ(find(whole({.size = 8, .cls = Class::value, .steps = {{Op::bit_not}}})), nullptr);
   EXPECT_EQ(reason_, "its expression cannot be computed");
-  EXPECT_EQ(find(whole({.size = 9, .cls = Class::kRegister, .reg = kRbx})), nullptr);
+  EXPECT_EQ(find(whole({.size = 9, .cls = Class::in_register, .reg = kRbx})), nullptr);
   EXPECT_EQ(reason_, "wider than its register");
-  EXPECT_EQ(find(whole({.size = 8, .cls = Class::kUnavailable, .reason = "optimised out"})), nullptr);
+  EXPECT_EQ(find(whole({.size = 8, .cls = Class::unavailable, .reason = "optimised out"})), nullptr);
   EXPECT_EQ(reason_, "optimised out");
 }
 
@@ -171,7 +172,7 @@ TEST_F(ArgumentsTest, VectorRegisters) {
   for (size_t i = 0; i < 32; ++i)
     bytes[i] = static_cast<std::byte>(i + 1);
   replay_.engine.write_vector(5, bytes);
-  void* found = find(whole({.size = 16, .cls = Class::kRegister, .reg = 17 + 5}));
+  void* found = find(whole({.size = 16, .cls = Class::in_register, .reg = 17 + 5}));
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(std::memcmp(found, bytes, 16), 0);
 }
@@ -179,9 +180,9 @@ TEST_F(ArgumentsTest, VectorRegisters) {
 TEST_F(ArgumentsTest, SeveralPartsArePutTogether) {
   Argument argument{.size = 24,
                     .align = 64,
-                    .parts = {{.offset = 0, .size = 8, .cls = Class::kRegister, .reg = kRbx},
-                              {.offset = 8, .size = 8, .cls = Class::kStack, .reg = kRbx, .reg_offset = 16},
-                              {.offset = 16, .size = 8, .cls = Class::kUnread}}};
+                    .parts = {{.offset = 0, .size = 8, .cls = Class::in_register, .reg = kRbx},
+                              {.offset = 8, .size = 8, .cls = Class::stack, .reg = kRbx, .reg_offset = 16},
+                              {.offset = 16, .size = 8, .cls = Class::unread}}};
   buffer_.reset();
   std::memset(buffer_.take(64, 64), 0x55, 64); // of an earlier region
   auto* words = static_cast<uint64_t*>(find(argument));
@@ -205,10 +206,10 @@ TEST_F(ArgumentsTest, TheBufferKeepsValuesApart) {
 
 // Arguments that need no look at the descriptors are what they are with one.
 TEST_F(ArgumentsTest, FastArgumentsAreTheSame) {
-  const Argument stack = whole({.size = 4, .cls = Class::kStack, .reg = kRbx, .reg_offset = 24});
-  const Argument in_register = whole({.size = 8, .cls = Class::kRegister, .reg = kRbx});
-  const Argument global = whole({.size = 4, .cls = Class::kGlobal, .address = Address::absolute(0x500)});
-  const Argument constant = whole({.size = 4, .cls = Class::kConstant, .bytes = "1234"});
+  const Argument stack = whole({.size = 4, .cls = Class::stack, .reg = kRbx, .reg_offset = 24});
+  const Argument in_register = whole({.size = 8, .cls = Class::in_register, .reg = kRbx});
+  const Argument global = whole({.size = 4, .cls = Class::global, .address = Address::absolute(0x500)});
+  const Argument constant = whole({.size = 4, .cls = Class::constant, .bytes = "1234"});
   const Argument* all[] = {&stack, &in_register, &global, &constant};
   auto fast = fast_arguments(all, replay_.engine.registers(), kBias);
   ASSERT_TRUE(fast);
@@ -226,16 +227,16 @@ TEST_F(ArgumentsTest, OthersAreNotFast) {
     const Argument* one[] = {&argument};
     return fast_arguments(one, replay_.engine.registers(), kBias).has_value();
   };
-  EXPECT_TRUE(is_fast(whole({.size = 8, .cls = Class::kRegister, .reg = kRbx})));
-  EXPECT_FALSE(is_fast(whole({.size = 16, .cls = Class::kRegister, .reg = 17}))); // a vector register
-  EXPECT_FALSE(is_fast(whole({.size = 9, .cls = Class::kRegister, .reg = kRbx})));
-  EXPECT_FALSE(is_fast(whole({.offset = 4, .size = 4, .cls = Class::kRegister, .reg = kRbx})));
-  EXPECT_FALSE(is_fast(whole({.size = 9, .cls = Class::kConstant, .bytes = "123456789"})));
-  EXPECT_FALSE(is_fast(whole({.size = 8, .cls = Class::kStack, .reg = 16})));
-  EXPECT_FALSE(is_fast(whole({.size = 8, .cls = Class::kTls})));
-  EXPECT_FALSE(is_fast(whole({.size = 8, .cls = Class::kValue, .steps = {{Op::kConstant, 5}}})));
-  EXPECT_FALSE(is_fast(whole({.size = 8, .cls = Class::kUnavailable})));
-  const Part half{.size = 8, .cls = Class::kRegister, .reg = kRbx};
+  EXPECT_TRUE(is_fast(whole({.size = 8, .cls = Class::in_register, .reg = kRbx})));
+  EXPECT_FALSE(is_fast(whole({.size = 16, .cls = Class::in_register, .reg = 17}))); // a vector register
+  EXPECT_FALSE(is_fast(whole({.size = 9, .cls = Class::in_register, .reg = kRbx})));
+  EXPECT_FALSE(is_fast(whole({.offset = 4, .size = 4, .cls = Class::in_register, .reg = kRbx})));
+  EXPECT_FALSE(is_fast(whole({.size = 9, .cls = Class::constant, .bytes = "123456789"})));
+  EXPECT_FALSE(is_fast(whole({.size = 8, .cls = Class::stack, .reg = 16})));
+  EXPECT_FALSE(is_fast(whole({.size = 8, .cls = Class::tls})));
+  EXPECT_FALSE(is_fast(whole({.size = 8, .cls = Class::value, .steps = {{Op::push_constant, 5}}})));
+  EXPECT_FALSE(is_fast(whole({.size = 8, .cls = Class::unavailable})));
+  const Part half{.size = 8, .cls = Class::in_register, .reg = kRbx};
   EXPECT_FALSE(is_fast({.size = 8, .parts = {half, half}}));
   const Argument* missing[] = {nullptr};
   EXPECT_FALSE(fast_arguments(missing, replay_.engine.registers(), kBias));

@@ -148,7 +148,7 @@ descriptors::Descriptors with_symbols() {
   descriptors::Descriptors d;
   d.symbols.push_back({.name = "plain"});
   d.symbols.push_back({.name = "own", .thread_local_ = true});
-  d.symbols.push_back({.name = "other's", .owner = descriptors::Owner::kLibrary, .thread_local_ = true});
+  d.symbols.push_back({.name = "other's", .owner = descriptors::Owner::library, .thread_local_ = true});
   return d;
 }
 
@@ -161,7 +161,7 @@ TEST_F(ProgramThreadLocalsTest, WhatDebugCodeUses) {
   EXPECT_TRUE(by_name.any());
   EXPECT_EQ(by_name.symbols(), std::vector<size_t>{1});
   descriptors::Descriptors d;
-  d.arguments.push_back({.parts = {{.cls = descriptors::Class::kStack}, {.cls = descriptors::Class::kTls}}});
+  d.arguments.push_back({.parts = {{.cls = descriptors::Class::stack}, {.cls = descriptors::Class::tls}}});
   ProgramThreadLocals by_argument;
   by_argument.attach(d, {.below = 8});
   EXPECT_TRUE(by_argument.any());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What becomes of each kind of instruction, by the disassembly of the block that is made of it: every rule of
-// the translator, in every flavour that treats it differently, and the bridges between traces.
+// the translator, in every flavour that treats it differently, and the link stubs between traces.
 #include "rdbtool/engine/store_log.h"
-#include "rdbtool/engine/translate/bridge.h"
+#include "rdbtool/engine/translate/link_stub.h"
 #include "rdbtool/engine/translate/translate.h"
 #include "tests/engine/disassembly.h"
 
@@ -72,10 +72,10 @@ protected:
         {&state.log_cursor, "LOG"},
         {reinterpret_cast<const uint8_t*>(&state.budget) + 4, "BUDGET_HIGH"},
         {reinterpret_cast<const void*>(kCachePlace + kCacheSize / 16 * 15), "COUNTER"},
-        {cache_.glue().leave, "LEAVE"},
-        {cache_.glue().fast_leave, "FAST"},
-        {cache_.glue().hook, "HOOK"},
-        {cache_.glue().indirect_miss, "MISS"},
+        {cache_.context_switch().leave, "LEAVE"},
+        {cache_.context_switch().fast_leave, "FAST"},
+        {cache_.context_switch().hook, "HOOK"},
+        {cache_.context_switch().indirect_miss, "MISS"},
     };
     std::string result = disassembly(begin, end);
     for (const auto& [address, name] : names)
@@ -180,8 +180,8 @@ TEST_F(Translate, bridges_charge_for_two) {
   std::vector<MapEntry> map;
   Emitter emit = cache_.begin_block();
   const uint8_t* begin = emit.here();
-  // Two instructions are done and not charged. The bridge repeats what stands before the target's charge.
-  ASSERT_TRUE(emit_bridge(emit, cache_.state(), 2, target, map));
+  // Two instructions are done and not charged. The link stub repeats what stands before the target's charge.
+  ASSERT_TRUE(emit_link_stub(emit, cache_.state(), 2, target, map));
   std::string expected = fmt::format(
       "mov rax, rbx; sub qword ptr [BUDGET], 0x05; js 0x{:016X}; jmp 0x{:016X}",
       reinterpret_cast<uint64_t>(target.charge->over), reinterpret_cast<uint64_t>(target.charge->done));
@@ -194,27 +194,27 @@ TEST_F(Translate, bridges_charge_for_two) {
   EXPECT_EQ(map[2].owed(), -2); // charged with the target: of its three one is done
 }
 
-TEST_F(Translate, a_bridge_repeats_a_comparison_of_memory) {
+TEST_F(Translate, a_link_stub_repeats_a_comparison_of_memory) {
   Block& target = block(Flavour::trace, path(kOther, {kCompareMemory, kMov}, kPc));
   ASSERT_NE(target.charge, nullptr);
   std::vector<MapEntry> map;
   Emitter emit = cache_.begin_block();
   const uint8_t* begin = emit.here();
-  ASSERT_TRUE(emit_bridge(emit, cache_.state(), -3, target, map));
+  ASSERT_TRUE(emit_link_stub(emit, cache_.state(), -3, target, map));
   // Done before the charge, where it may fault; the target does it again behind it.
   EXPECT_EQ(text(begin, emit.here()).substr(0, 52), "cmp rax, [rbx]; sub qword ptr [BUDGET], 0xFFFFFFFFFF");
 }
 
-TEST_F(Translate, blocks_without_a_simple_charge_have_no_bridge) {
+TEST_F(Translate, blocks_without_a_simple_charge_have_no_link_stub) {
   Block& target = block(Flavour::trace, path(kOther, {kMov, kAdc}, kPc));
   EXPECT_EQ(target.charge, nullptr);
   std::vector<MapEntry> map;
   Emitter emit = cache_.begin_block();
-  EXPECT_FALSE(emit_bridge(emit, cache_.state(), 1, target, map));
+  EXPECT_FALSE(emit_link_stub(emit, cache_.state(), 1, target, map));
 }
 
-// Linked traces go through the bridge, and back to the long way when the target is unlinked.
-TEST_F(Translate, links_use_bridges_and_unlinking_takes_them_away) {
+// Linked traces go through the link stub, and back to the long way when the target is unlinked.
+TEST_F(Translate, links_use_stubs_and_unlinking_takes_them_away) {
   Block& target = block(Flavour::trace, path(kPc + 0x18, {kMov, kAdd}, kOther));
   Block& source = block(Flavour::trace, path(kPc, {kAdd, kCompare, kJz, kMov, kMov}, kOther));
   uint32_t number = 2;

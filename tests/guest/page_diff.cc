@@ -11,7 +11,7 @@ namespace {
 
 bool is_announced(GuestAddr address, std::span<const MemoryWrite> announced) {
   return std::any_of(announced.begin(), announced.end(), [&](const MemoryWrite& write) {
-    return address >= write.to && address - write.to < write.size;
+    return address >= write.address && address - write.address < write.size;
   });
 }
 

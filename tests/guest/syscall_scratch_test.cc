@@ -136,7 +136,7 @@ TEST(RedirectedCall, HidesGuestMemoryWhateverTheArguments) {
       }
       int64_t result = static_cast<int64_t>(random()) >> (random() >> 59);
       for (const MemoryWrite& write : call.finish(result))
-        EXPECT_EQ(guest.writable_prefix(write.to, write.size), write.size) << info.name;
+        EXPECT_EQ(guest.writable_prefix(write.address, write.size), write.size) << info.name;
       EXPECT_TRUE(unannounced_changes(guest.start(), before, guest.writable(), {}).empty()) << info.name;
     }
   }

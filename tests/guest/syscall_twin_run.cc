@@ -87,8 +87,8 @@ int64_t TwinRun::perform(uint64_t number, SyscallArgs args, bool compare) {
     std::span<const MemoryWrite> writes = redirected_.finish(result);
     writes_.assign(writes.begin(), writes.end());
     for (const MemoryWrite& write : writes_) {
-      EXPECT_EQ(guest_.writable_prefix(write.to, write.size), write.size) << info->name;
-      std::memcpy(write.to.ptr(), write.bytes, write.size);
+      EXPECT_EQ(guest_.writable_prefix(write.address, write.size), write.size) << info->name;
+      std::memcpy(write.address.ptr(), write.data, write.size);
     }
   }
   if (compare) {
@@ -102,7 +102,7 @@ int64_t TwinRun::perform(uint64_t number, SyscallArgs args, bool compare) {
 void TwinRun::expect_write(const void* to, size_t size) const {
   if (mode_ == Mode::direct) return;
   ASSERT_EQ(writes_.size(), 1u);
-  EXPECT_EQ(writes_[0].to.ptr<const void>(), to);
+  EXPECT_EQ(writes_[0].address.ptr<const void>(), to);
   EXPECT_EQ(writes_[0].size, size);
 }
 

@@ -80,7 +80,7 @@ int run_program(LogProducer& log, const char* file, bool by_signal) {
   if (by_signal) {
     SignalInput signal;
     signal.number = 11;
-    signal.action = SignalDelivery::fatal;
+    signal.action = SignalOutcome::fatal;
     signal.synchronous = true;
     log.append(kMain, Time(time), signal);
   }

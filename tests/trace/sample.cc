@@ -88,7 +88,7 @@ Input SampleRun::any() {
     SignalInput signal;
     signal.number = 11;
     signal.synchronous = number(2) == 1;
-    signal.action = SignalDelivery(1 + number(3));
+    signal.action = SignalOutcome(1 + number(3));
     signal.frame = GuestAddr(random_());
     signal.mask = random_();
     signal.hash = random_();

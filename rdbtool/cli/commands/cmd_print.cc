@@ -42,15 +42,15 @@ struct PrintOptions {
   bool changes = false, json = false, csv = false;
 };
 
-struct PrintRequest {
+struct PrintCommand {
   std::string trace;
   std::vector<debug::PrintRequest> requests;
   std::vector<std::string> flags;
 };
 
 // [TRACE] PLACE WHAT [PLACE WHAT]... [FLAGS]; with --code, [TRACE] PLACE [FLAGS].
-PrintRequest parse_words(const PrintOptions& options) {
-  PrintRequest wanted;
+PrintCommand parse_words(const PrintOptions& options) {
+  PrintCommand wanted;
   std::vector<std::string> words;
   size_t step = options.code.empty() ? 2 : 1;
   for (const std::string& word : options.words) {
@@ -260,7 +260,7 @@ private:
   }
 
   const PrintOptions& options_;
-  PrintRequest wanted_;
+  PrintCommand wanted_;
   trace::TraceReader trace_;
   trace::ProcessInfo process_;
   std::vector<debug::ProgramCopy> files_;

@@ -147,13 +147,13 @@ bool add_bundles(debug::Regions& regions, const ReplayOptions& options, const tr
 // What has been shown when debug code fails is not shown again by the checkpoint that takes over.
 void prepare_fallback(debug::RegionRunner& runner, const Terminal& terminal, replay::Replayer& replayer,
                       bool has_bundle) {
-  debug::Fallback& fallback = runner.fallback();
+  debug::CrashRecovery& recovery = runner.crash_recovery();
   for (int fd : {runner.output().is_captured() ? -1 : 1, 2, terminal.output_fd(), terminal.event_fd(),
                  runner.output().terminal()})
-    if (fd >= 0) fallback.add_output(fd);
-  if (has_bundle) fallback.use();
+    if (fd >= 0) recovery.add_output(fd);
+  if (has_bundle) recovery.use();
   // What is said of the process's ancestors is theirs.
-  if (replayer.when_own_log_begins([&fallback] { fallback.mute(false); })) fallback.mute(true);
+  if (replayer.when_own_log_begins([&recovery] { recovery.mute(false); })) recovery.mute(true);
 }
 
 // What the user has asked for and has not got.
@@ -231,8 +231,8 @@ int play(const ReplayOptions& options, const trace::TraceReader& trace, const tr
     prepare_fallback(runner, terminal, replayer, has_bundle);
   }
   // Why it ends there is for the user, whatever the way.
-  std::unique_ptr<debug::Fallback, void (*)(debug::Fallback*)> unmute(
-      &runner.fallback(), [](debug::Fallback* muted) { muted->mute(false); });
+  std::unique_ptr<debug::CrashRecovery, void (*)(debug::CrashRecovery*)> unmute(
+      &runner.crash_recovery(), [](debug::CrashRecovery* muted) { muted->mute(false); });
   // Debug code is the user's own, and may do what it likes.
   if (!has_bundle) replay::confine({.hardware_breakpoints = traces_events});
   TickRate tick_rate;

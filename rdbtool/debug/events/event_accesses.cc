@@ -71,7 +71,7 @@ void Events::tell_accesses(replay::Replayer& replayer, EventKind side, uint64_t 
 constexpr uint64_t kMostHardwareHits = 10'000;
 
 bool Events::watch_by_hardware() {
-  std::vector<HardwareWatches::Range> ranges;
+  std::vector<HardwareWatches::WatchedRange> ranges;
   for (const auto& range : ranges_.ranges()) {
     const Registration& who = *range.value;
     if (who.kind != EventKind::after_access || who.reads) return false;

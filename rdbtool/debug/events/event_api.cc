@@ -4,7 +4,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/print_error.h"
 #include "rdbtool/debug/debug_session.h"
-#include "rdbtool/debug/isolation/escape.h"
+#include "rdbtool/debug/isolation/abort_debug_code.h"
 #include "rdbtool/syscalls/table.h"
 #include "runtime-libs/module/module_host.h"
 
@@ -26,7 +26,7 @@ static_assert(sizeof(rdb_registers) <= sizeof(engine::Registers) &&
 // Of the session that debug code runs in.
 EventApi& api() {
   EventApi* events = DebugSession::current()->events;
-  if (events == nullptr) give_up("events are told by rdb replay only");
+  if (events == nullptr) abort_debug_code("events are told by rdb replay only");
   return *events;
 }
 
@@ -94,7 +94,7 @@ void EventApi::tell(Teller& teller, const Event& event) {
   if (!teller.count.disabled.empty()) return;
   regions_.use_thread_locals(replayer_);
   describe(event, teller.data);
-  runner_.run(teller.count, reinterpret_cast<RegionRunner::Code>(teller.callback), &told_);
+  runner_.run(teller.count, reinterpret_cast<RegionRunner::DebugFunction>(teller.callback), &told_);
 }
 
 const char* EventApi::where(const void* address) {

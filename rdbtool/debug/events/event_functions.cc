@@ -105,7 +105,7 @@ void Events::find_bound(replay::Replayer& replayer) {
     try {
       ProgramFile file(mapped.copy);
       uint64_t bias = file.bias(mapped.begin.value);
-      for (const ProgramFile::Slot& slot : file.function_slots())
+      for (const ProgramFile::FunctionSlot& slot : file.function_slots())
         for (const Indirect& indirect : wanted) {
           uint64_t bound = 0;
           if (slot.name != indirect.name) continue;

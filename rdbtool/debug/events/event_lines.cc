@@ -123,9 +123,9 @@ void EventTrace::trace_syscalls(const std::string& names) {
 // How many traced calls the one that begins is in. Some may have been left by longjmp() or an exception. One
 // that begins where another did may be its last act, a jump: then it returns to the same place.
 size_t EventTrace::enter(replay::Replayer& replayer, uint64_t function, uint64_t back) {
-  std::vector<Call>& calls = calls_[replayer.thread()];
+  std::vector<TracedCall>& calls = calls_[replayer.thread()];
   uint64_t sp = replayer.registers().gpr[engine::RSP];
-  auto is_over = [&](const Call& call) {
+  auto is_over = [&](const TracedCall& call) {
     return call.sp < sp || (call.sp == sp && (call.back != back || call.function == function));
   };
   while (!calls.empty() && is_over(calls.back()))
@@ -136,7 +136,7 @@ size_t EventTrace::enter(replay::Replayer& replayer, uint64_t function, uint64_t
 
 // The same for one that has returned.
 size_t EventTrace::leave(replay::Replayer& replayer) {
-  std::vector<Call>& calls = calls_[replayer.thread()];
+  std::vector<TracedCall>& calls = calls_[replayer.thread()];
   uint64_t sp = replayer.registers().gpr[engine::RSP] - 8; // as it began
   while (!calls.empty() && calls.back().sp < sp)
     calls.pop_back();

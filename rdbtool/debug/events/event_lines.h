@@ -43,12 +43,12 @@ private:
   replay::Replayer& replayer_;
   replay::Backtracer backtracer_;
   Signatures signatures_;
-  struct Call {
+  struct TracedCall {
     uint64_t sp;       // as it began
     uint64_t function; // that was called
     uint64_t back;     // where it is to return to
   };
-  std::map<ThreadId, std::vector<Call>> calls_; // traced ones
+  std::map<ThreadId, std::vector<TracedCall>> calls_; // traced ones
   int fd_;
 };
 

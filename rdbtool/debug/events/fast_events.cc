@@ -16,8 +16,8 @@ void EventApi::tell_fast(void* self, const Event& event) {
   // The others were saved on the way here.
   asm volatile("rdgsbase %0" : "=r"(api.replayer_.translator().registers().gs_base));
   api.describe(event, teller.data);
-  api.runner_.run_fast(teller.count, reinterpret_cast<RegionRunner::Code>(teller.callback), &api.told_,
-                       RegionRunner::Errno::zero);
+  api.runner_.run_fast(teller.count, reinterpret_cast<RegionRunner::DebugFunction>(teller.callback),
+                       &api.told_, RegionRunner::Errno::zero);
 }
 
 } // namespace rdb::debug

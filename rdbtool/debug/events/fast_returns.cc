@@ -8,10 +8,10 @@ namespace rdb::debug {
 bool Returns::expect_fast(ThreadId thread, const engine::Registers& registers, uint64_t pc) {
   uint64_t sp = registers.gpr[engine::RSP];
   if (space_ == nullptr || !space_->is_known_plain(sp, sizeof(uint64_t))) return false;
-  Waiting* waiting = by_pc_.find(*GuestAddr(sp).ptr<uint64_t>());
+  PendingCalls* waiting = by_pc_.find(*GuestAddr(sp).ptr<uint64_t>());
   if (waiting == nullptr || waiting->size == waiting->room) return false;
-  const Call call{pc, thread, sp + sizeof(uint64_t)};
-  Call* calls = waiting->calls.get();
+  const PendingCall call{pc, thread, sp + sizeof(uint64_t)};
+  PendingCall* calls = waiting->calls.get();
   for (size_t i = waiting->size; i-- > 0;) {
     if (may_be_over(calls[i], call)) return false;
     if (calls[i].thread == call.thread) break; // those before it are further out
@@ -22,16 +22,16 @@ bool Returns::expect_fast(ThreadId thread, const engine::Registers& registers, u
 
 // The function that was called last from in front of `pc`; 0 if there is none.
 uint64_t Returns::last(uint64_t pc) const {
-  const Waiting* waiting = by_pc_.find(pc);
+  const PendingCalls* waiting = by_pc_.find(pc);
   return waiting == nullptr || waiting->size == 0 ? 0 : waiting->calls.get()[waiting->size - 1].function;
 }
 
 // Where calls return to: forgets the last one if that has returned, and it alone.
 bool Returns::arrive_fast(ThreadId thread, const engine::Registers& registers, uint64_t pc) {
-  Waiting* waiting = by_pc_.find(pc);
+  PendingCalls* waiting = by_pc_.find(pc);
   if (waiting == nullptr || waiting->size == 0) return false;
   uint64_t sp = registers.gpr[engine::RSP];
-  const Call* last = waiting->calls.get() + waiting->size - 1;
+  const PendingCall* last = waiting->calls.get() + waiting->size - 1;
   if (last->thread != thread || last->sp != sp) return false;
   uint64_t slot = sp - sizeof(uint64_t); // see has_just_returned()
   if (!space_->is_known_plain(slot, sizeof slot) || *GuestAddr(slot).ptr<uint64_t>() != pc) return false;

@@ -45,17 +45,17 @@ HardwareWatches::~HardwareWatches() {
   clear();
 }
 
-bool HardwareWatches::set(std::span<const Range> ranges) {
+bool HardwareWatches::set(std::span<const WatchedRange> ranges) {
   clear();
   if (refused_) return false;
-  for (const Range& range : ranges) {
+  for (const WatchedRange& range : ranges) {
     if (range.end - range.begin > kLargest) return false;
     // Each covers a power of two of bytes, aligned to that.
     for (uint64_t at = range.begin; at < range.end;) {
       uint64_t size = kLargest;
       while (at % size != 0 || at + size > range.end)
         size /= 2;
-      auto same = [&](const Piece& piece) { return piece.address == at && piece.size == size; };
+      auto same = [&](const Breakpoint& piece) { return piece.address == at && piece.size == size; };
       if (std::none_of(pieces_.begin(), pieces_.end(), same)) pieces_.push_back({at, size});
       at += size;
     }
@@ -73,7 +73,7 @@ bool HardwareWatches::set(std::span<const Range> ranges) {
 }
 
 bool HardwareWatches::open_all() {
-  for (const Piece& piece : pieces_) {
+  for (const Breakpoint& piece : pieces_) {
     int fd = open_breakpoint(piece.address, piece.size);
     if (fd < 0) return false;
     descriptors_.push_back(fd);

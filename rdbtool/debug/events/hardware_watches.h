@@ -13,7 +13,7 @@ class DebugSession;
 
 class HardwareWatches {
 public:
-  struct Range {
+  struct WatchedRange {
     uint64_t begin, end;
   };
   static constexpr size_t kMost = 4;                        // breakpoints
@@ -27,11 +27,11 @@ public:
 
   // Watches these and no others. False: they are too many or too large, or the kernel does not grant it, and
   // nothing is watched.
-  bool set(std::span<const Range> ranges);
+  bool set(std::span<const WatchedRange> ranges);
   void clear();
 
 private:
-  struct Piece {
+  struct Breakpoint {
     uint64_t address, size;
   };
   bool open_all();
@@ -39,7 +39,7 @@ private:
   static void after_fork();
 
   DebugSession& session_;
-  std::vector<Piece> pieces_;
+  std::vector<Breakpoint> pieces_;
   std::vector<int> descriptors_;
   bool refused_ = false;
 };

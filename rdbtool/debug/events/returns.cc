@@ -5,18 +5,18 @@
 
 namespace rdb::debug {
 
-void Returns::grow(Waiting& waiting) {
+void Returns::grow(PendingCalls& waiting) {
   constexpr size_t kFirst = 16;
   size_t room = std::max(kFirst, waiting.room * 2);
-  auto calls = std::make_unique<Call[]>(room);
+  auto calls = std::make_unique<PendingCall[]>(room);
   std::copy_n(waiting.calls.get(), waiting.size, calls.get());
   waiting.calls = std::move(calls);
   waiting.room = room;
 }
 
-Returns::Waiting& Returns::waiting_at(const StoppedThread& thread, uint64_t pc) {
-  if (Waiting* known = by_pc_.find(pc)) return *known;
-  Waiting& fresh = waiting_[pc];
+Returns::PendingCalls& Returns::waiting_at(const StoppedThread& thread, uint64_t pc) {
+  if (PendingCalls* known = by_pc_.find(pc)) return *known;
+  PendingCalls& fresh = waiting_[pc];
   by_pc_.set(pc, &fresh);
   thread.engine.add_hook(GuestAddr(pc), arrived_);
   space_ = &thread.space;
@@ -25,7 +25,7 @@ Returns::Waiting& Returns::waiting_at(const StoppedThread& thread, uint64_t pc) 
 
 // A coroutine's pending call keeps its return address; an abandoned call's slot gets overwritten sooner or
 // later. On the stack that every program has, nothing but abandoned calls can be below.
-bool Returns::was_abandoned(const StoppedThread& thread, const Call& older, uint64_t sp, uint64_t pc) {
+bool Returns::was_abandoned(const StoppedThread& thread, const PendingCall& older, uint64_t sp, uint64_t pc) {
   const uint64_t slot = older.sp - sizeof(uint64_t);
   if (thread.word_at(slot) != pc) return true;
   const guest::Mapping* stack = thread.space.find(sp - 1);
@@ -37,10 +37,10 @@ void Returns::expect(const StoppedThread& thread, uint64_t pc) {
   std::optional<uint64_t> back = thread.word_at(sp);
   if (!back) return;
   thread.space.is_plain(sp, sizeof *back); // so that it is known the next time
-  Waiting& waiting = waiting_at(thread, *back);
-  const Call call{pc, thread.id, sp + sizeof *back};
-  Call* calls = waiting.calls.get();
-  Call* end = std::remove_if(calls, calls + waiting.size, [&](const Call& older) {
+  PendingCalls& waiting = waiting_at(thread, *back);
+  const PendingCall call{pc, thread.id, sp + sizeof *back};
+  PendingCall* calls = waiting.calls.get();
+  PendingCall* end = std::remove_if(calls, calls + waiting.size, [&](const PendingCall& older) {
     return may_be_over(older, call) && (older.sp == call.sp || was_abandoned(thread, older, call.sp, *back));
   });
   waiting.size = static_cast<size_t>(end - calls);
@@ -50,11 +50,11 @@ void Returns::expect(const StoppedThread& thread, uint64_t pc) {
 
 const std::vector<uint64_t>& Returns::arrive(const StoppedThread& thread, uint64_t pc) {
   returned_.clear();
-  Waiting* waiting = by_pc_.find(pc);
+  PendingCalls* waiting = by_pc_.find(pc);
   if (waiting == nullptr || waiting->size == 0) return returned_;
   const uint64_t sp = thread.stack_pointer();
-  Call* kept = waiting->calls.get();
-  for (const Call *call = kept, *end = kept + waiting->size; call != end; ++call) {
+  PendingCall* kept = waiting->calls.get();
+  for (const PendingCall *call = kept, *end = kept + waiting->size; call != end; ++call) {
     if (call->thread != thread.id || call->sp > sp)
       *kept++ = *call;
     else if (call->sp < sp && !was_abandoned(thread, *call, sp, pc))
@@ -68,8 +68,8 @@ const std::vector<uint64_t>& Returns::arrive(const StoppedThread& thread, uint64
 
 void Returns::abandon(ThreadId thread, const AbandonedCalls& abandoned) {
   for (auto& [address, waiting] : waiting_) {
-    Call* calls = waiting.calls.get();
-    Call* end = std::remove_if(calls, calls + waiting.size, [&](const Call& call) {
+    PendingCall* calls = waiting.calls.get();
+    PendingCall* end = std::remove_if(calls, calls + waiting.size, [&](const PendingCall& call) {
       return call.thread == thread && abandoned.has(call.sp);
     });
     waiting.size = static_cast<size_t>(end - calls);

@@ -16,7 +16,7 @@ namespace rdb::debug {
 
 class Returns {
 public:
-  struct Call {
+  struct PendingCall {
     uint64_t function;
     ThreadId thread;
     uint64_t sp; // when it has returned
@@ -46,26 +46,26 @@ public:
 private:
   // A call that begins may show that an older one was abandoned. One of another function with the same stack
   // pointer may have ended in a jump to this one: then both return.
-  static bool may_be_over(const Call& older, const Call& call) {
+  static bool may_be_over(const PendingCall& older, const PendingCall& call) {
     return older.thread == call.thread &&
            (older.sp < call.sp || (older.sp == call.sp && older.function == call.function));
   }
   // Of a call that is to return to `pc`, while its thread's stack pointer is above: was it abandoned, or is
   // it on another stack (a coroutine's, a signal handler's)?
-  static bool was_abandoned(const StoppedThread& thread, const Call& older, uint64_t sp, uint64_t pc);
-  struct Waiting {
-    std::unique_ptr<Call[]> calls;
+  static bool was_abandoned(const StoppedThread& thread, const PendingCall& older, uint64_t sp, uint64_t pc);
+  struct PendingCalls {
+    std::unique_ptr<PendingCall[]> calls;
     size_t size = 0;
     size_t room = 0;
   };
-  Waiting& waiting_at(const StoppedThread& thread, uint64_t pc);
-  static void grow(Waiting& waiting);
+  PendingCalls& waiting_at(const StoppedThread& thread, uint64_t pc);
+  static void grow(PendingCalls& waiting);
 
   engine::DirectHook arrived_;
   guest::AddressSpace* space_ = nullptr; // null while nothing is waited for
-  std::unordered_map<uint64_t, Waiting> waiting_;
-  engine::PcTable<Waiting> by_pc_; // the same, for the fast path
-  std::vector<uint64_t> returned_; // kept from time to time: to make it anew costs more than the rest
+  std::unordered_map<uint64_t, PendingCalls> waiting_;
+  engine::PcTable<PendingCalls> by_pc_; // the same, for the fast path
+  std::vector<uint64_t> returned_;      // kept from time to time: to make it anew costs more than the rest
 };
 
 } // namespace rdb::debug

@@ -44,8 +44,8 @@ CapturedStack capture_stack(void* context, StackRoom& room) {
     result.registers.gpr[i] = static_cast<uint64_t>(gregs[kGreg[i]]);
   result.registers.rip = static_cast<uint64_t>(gregs[REG_RIP]);
   uint64_t begin = result.registers.gpr[engine::RSP];
-  // The stack grows down from the region's caller, whose frame holds the escape.
-  auto end = reinterpret_cast<uint64_t>(DebugSession::run.escape);
+  // The stack grows down from the region's caller, whose frame holds the AbortPoint.
+  auto end = reinterpret_cast<uint64_t>(DebugSession::run.abort_point);
   // After an overflow the innermost pages are not there.
   for (int tries = 0; tries < 32 && begin < end; ++tries) {
     size_t size = std::min<uint64_t>(end - begin, room.size());
@@ -60,7 +60,7 @@ CapturedStack capture_stack(void* context, StackRoom& room) {
 }
 
 void note_throw(const void* exception) {
-  if (!can_escape()) return;
+  if (!can_abort_debug_code()) return;
   DebugSession& session = *DebugSession::current();
   // This one is counted by now.
   NotedThrow* noted = throw_of_depth(session, std::uncaught_exceptions() - 1);

@@ -2,7 +2,7 @@
 #include "rdbtool/debug/isolation/guarded_call.h"
 
 #include "rdbtool/debug/debug_session.h"
-#include "rdbtool/debug/isolation/escape.h"
+#include "rdbtool/debug/isolation/abort_debug_code.h"
 
 #include <algorithm>
 #include <array>
@@ -47,14 +47,14 @@ void call_watched(CallFrame& frame, uint64_t function) {
   NestedCalls* calls = session != nullptr ? session->nested_calls : nullptr;
   if (frame.is_always_watched && writes_where_told(function)) frame.is_always_watched = false;
   // The module's own code keeps what it writes.
-  if (calls == nullptr || !can_escape() || session->modules.contains(function) ||
+  if (calls == nullptr || !can_abort_debug_code() || session->modules.contains(function) ||
       !calls->begin_watch(frame)) {
     call_host(frame, function);
     return;
   }
   const uint64_t buffer = frame.integer[1];
   if (keeps_buffer(function) && buffer != 0 && buffer < guest::kHighEnd)
-    give_up("debug code must not call setbuf of a stream with memory of the program");
+    abort_debug_code("debug code must not call setbuf of a stream with memory of the program");
   try {
     call_host(frame, function);
   } catch (...) {
@@ -69,8 +69,8 @@ void run_watched_call(CallFrame& frame, uint64_t function) {
   constexpr uint64_t kUsual = 96;
   auto arguments = reinterpret_cast<uint64_t>(frame.stack_arguments);
   frame.stack_size = kUsual;
-  if (can_escape()) {
-    auto end = reinterpret_cast<uint64_t>(DebugSession::run.escape);
+  if (can_abort_debug_code()) {
+    auto end = reinterpret_cast<uint64_t>(DebugSession::run.abort_point);
     frame.stack_size = std::min<uint64_t>((end - arguments) & ~15ull, kMostArguments);
   }
   frame.is_wide = false;

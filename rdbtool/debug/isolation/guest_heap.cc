@@ -29,11 +29,11 @@ void GuestHeap::begin() {
     engine_.add_stop(GuestAddr(function));
 }
 
-std::optional<GuestHeap::Block> GuestHeap::stopped() {
+std::optional<GuestHeap::Allocation> GuestHeap::stopped() {
   const engine::Registers& regs = engine_.registers();
   uint64_t sp = regs.gpr[engine::RSP];
   if (std::find(functions_.begin(), functions_.end(), regs.rip) != functions_.end()) {
-    Call call{word_at(sp), sp + sizeof(uint64_t)};
+    AllocatorCall call{word_at(sp), sp + sizeof(uint64_t)};
     if (!engine_.has_stop(GuestAddr(call.back))) engine_.add_stop(GuestAddr(call.back));
     calls_.push_back(call);
     return std::nullopt;
@@ -46,7 +46,7 @@ std::optional<GuestHeap::Block> GuestHeap::stopped() {
   if (block == 0) return std::nullopt;
   uint64_t header = word_at(block - sizeof header);
   if (header & kMapped) return std::nullopt;
-  return Block{block, (header & ~kFlags) - sizeof header};
+  return Allocation{block, (header & ~kFlags) - sizeof header};
 }
 
 } // namespace rdb::debug

@@ -21,22 +21,22 @@ public:
   // Before the first call of a region.
   void begin();
 
-  struct Block {
+  struct Allocation {
     uint64_t begin;
     uint64_t size;
   };
   // The engine has stopped before an address. If a block was just allocated: that.
-  std::optional<Block> stopped();
+  std::optional<Allocation> stopped();
 
 private:
-  struct Call {
+  struct AllocatorCall {
     uint64_t back; // where it returns to
     uint64_t sp;   // when it has
   };
   engine::Translator& engine_;
   const GuestLibc& libc_;
-  std::vector<uint64_t> functions_; // at which the engine stops
-  std::vector<Call> calls_;         // of these
+  std::vector<uint64_t> functions_;  // at which the engine stops
+  std::vector<AllocatorCall> calls_; // of these
 };
 
 } // namespace rdb::debug

@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t kWaiting = 32; // where what waits begins and ends
 constexpr uint64_t kDescriptor = 112;
 
-struct Waiting {
+struct BufferedOutput {
   uint64_t begin = 0, end = 0;
 };
 
@@ -26,8 +26,8 @@ size_t read_memory(uint64_t from, void* to, size_t size) {
   return read_own_memory(reinterpret_cast<const void*>(from), to, size);
 }
 
-Waiting waiting_in(uint64_t file) {
-  Waiting result;
+BufferedOutput waiting_in(uint64_t file) {
+  BufferedOutput result;
   std::memcpy(&result, reinterpret_cast<const void*>(file + kWaiting), sizeof result);
   return result;
 }
@@ -53,23 +53,23 @@ uint64_t show(FILE* to, uint64_t from, uint64_t size) {
 
 void GuestOutput::begin() {
   for (size_t i = 0; i < streams_.size(); ++i) {
-    Stream& stream = streams_[i];
+    StandardStream& stream = streams_[i];
     stream = {};
     uint64_t file = libc_.stream(i == 0 ? GuestLibc::Stream::output : GuestLibc::Stream::error);
     if (file == 0) continue;
     int descriptor;
     std::memcpy(&descriptor, reinterpret_cast<const void*>(file + kDescriptor), sizeof descriptor);
     if (descriptor != static_cast<int>(i) + 1) continue; // closed, or something else by now
-    Waiting waiting = waiting_in(file);
+    BufferedOutput waiting = waiting_in(file);
     stream = {file, waiting.begin, waiting.end};
   }
 }
 
 void GuestOutput::show_waiting() {
   for (size_t i = 0; i < streams_.size(); ++i) {
-    Stream& stream = streams_[i];
+    StandardStream& stream = streams_[i];
     if (stream.file == 0) continue;
-    Waiting waiting = waiting_in(stream.file);
+    BufferedOutput waiting = waiting_in(stream.file);
     if (!stream.written && waiting.end == stream.shown) continue;
     uint64_t from = !stream.written && waiting.begin == stream.begin ? stream.shown : waiting.begin;
     if (from < waiting.end) show(own_stream(i), from, waiting.end - from);
@@ -78,7 +78,7 @@ void GuestOutput::show_waiting() {
 }
 
 // What the buffer holds is written from its beginning.
-int64_t GuestOutput::write_piece(Stream& stream, FILE* to, uint64_t from, uint64_t size) {
+int64_t GuestOutput::write_piece(StandardStream& stream, FILE* to, uint64_t from, uint64_t size) {
   uint64_t own = 0;
   if (stream.file != 0 && !stream.written && from == stream.begin && stream.shown > stream.begin) {
     own = std::min(size, stream.shown - stream.begin);
@@ -90,7 +90,7 @@ int64_t GuestOutput::write_piece(Stream& stream, FILE* to, uint64_t from, uint64
 
 int64_t GuestOutput::write(int descriptor, uint64_t from, uint64_t count, bool vectors) {
   auto index = static_cast<size_t>(descriptor - 1);
-  Stream& stream = streams_[index];
+  StandardStream& stream = streams_[index];
   FILE* to = own_stream(index);
   if (!vectors) {
     int64_t done = write_piece(stream, to, from, count);

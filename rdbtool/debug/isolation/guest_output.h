@@ -26,16 +26,16 @@ public:
 
 private:
   // Standard output and error of the program, if its libc is one that is known.
-  struct Stream {
+  struct StandardStream {
     uint64_t file = 0;    // its address; 0: not known
     uint64_t begin = 0;   // of what waits in the buffer
     uint64_t shown = 0;   // up to here it is the program's own, or was shown
     bool written = false; // that was written meanwhile: whatever waits now is new
   };
-  int64_t write_piece(Stream& stream, FILE* to, uint64_t from, uint64_t size);
+  int64_t write_piece(StandardStream& stream, FILE* to, uint64_t from, uint64_t size);
 
   const GuestLibc& libc_;
-  std::array<Stream, 2> streams_;
+  std::array<StandardStream, 2> streams_;
 };
 
 } // namespace rdb::debug

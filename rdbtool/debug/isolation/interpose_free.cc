@@ -3,7 +3,7 @@
 // program: a string which a function of the program returned, for example. Then it is not ours, and a heap
 // that took it would hand it out again; see runtime-libs/module/memory.c. While no debug code runs, all of it
 // is ours. The libraries find these functions instead of libc's, operator delete does too.
-#include "rdbtool/debug/isolation/escape.h"
+#include "rdbtool/debug/isolation/abort_debug_code.h"
 #include "rdbtool/guest/memory/layout.h"
 
 #include <bit>
@@ -18,7 +18,7 @@ namespace {
 
 bool is_programs(const void* memory) {
   return memory != nullptr && reinterpret_cast<uint64_t>(memory) < rdb::guest::kHighEnd &&
-         rdb::debug::can_escape();
+         rdb::debug::can_abort_debug_code();
 }
 
 } // namespace
@@ -39,7 +39,8 @@ void free(void* memory) {
 
 void* realloc(void* memory, size_t size) {
   if (is_programs(memory))
-    rdb::debug::give_up("a library function was to change the size of a block in the program's memory");
+    rdb::debug::abort_debug_code(
+        "a library function was to change the size of a block in the program's memory");
   return __libc_realloc(memory, size);
 }
 

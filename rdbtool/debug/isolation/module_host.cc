@@ -18,7 +18,7 @@ namespace rdb::debug {
 namespace {
 
 [[noreturn]] void refuse(const char* what) {
-  give_up_at(nullptr, "debug code must not call {}", what);
+  abort_debug_code_at(nullptr, "debug code must not call {}", what);
 }
 
 // Debug code's own stream for one of the program's.
@@ -27,10 +27,11 @@ void* own_file(void* guest, const char* function) {
   auto address = reinterpret_cast<uint64_t>(guest);
   if (address == libc.stream(GuestLibc::Stream::output)) return stdout;
   if (address == libc.stream(GuestLibc::Stream::error)) return stderr;
-  give_up_at(nullptr,
-             "debug code called {0} with a FILE of the program: of those its own libc has only stdout and "
-             "stderr (rdb_guest({0}) is the program's)",
-             function);
+  abort_debug_code_at(
+      nullptr,
+      "debug code called {0} with a FILE of the program: of those its own libc has only stdout and "
+      "stderr (rdb_guest({0}) is the program's)",
+      function);
 }
 
 // The descriptors that are open now.
@@ -51,7 +52,7 @@ rdb_module_host make_table() {
   table.guest_call = nested_call_stub();
   table.guest_end = guest::kHighEnd;
   table.file = own_file;
-  table.region_stack = []() -> const void* { return DebugSession::run.escape; };
+  table.region_stack = []() -> const void* { return DebugSession::run.abort_point; };
   table.run_number = []() -> unsigned long { return DebugSession::run.number; };
   table.use_libc = &RegionRunner::use_libc;
   table.keep = &NestedCalls::keep_for_debug_code;

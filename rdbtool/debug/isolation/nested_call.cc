@@ -43,10 +43,11 @@ engine::TranslatorOptions engine_options() {
 
 void run_nested_call(CallFrame* frame, uint64_t target) {
   if (target >= guest::kHighEnd) return run_watched_call(*frame, target);
-  if (!can_escape() || DebugSession::current()->nested_calls == nullptr)
-    give_up("a function of the program was called before the program runs");
+  if (!can_abort_debug_code() || DebugSession::current()->nested_calls == nullptr)
+    abort_debug_code("a function of the program was called before the program runs");
   if (target == 0)
-    give_up("debug code called a function that the program does not have, or an indirect one (ifunc)");
+    abort_debug_code(
+        "debug code called a function that the program does not have, or an indirect one (ifunc)");
   DebugSession::current()->nested_calls->run(*frame, target);
 }
 
@@ -71,7 +72,8 @@ NestedCalls::~NestedCalls() {
 bool NestedCalls::redirect(int signal, const siginfo_t* info, void* context) {
   auto* gregs = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   auto pc = static_cast<uint64_t>(gregs[REG_RIP]);
-  if (signal != SIGSEGV || reinterpret_cast<uint64_t>(info->si_addr) != pc || !can_escape()) return false;
+  if (signal != SIGSEGV || reinterpret_cast<uint64_t>(info->si_addr) != pc || !can_abort_debug_code())
+    return false;
   if (machine_.space().find(pc) == nullptr) return false;
   gregs[REG_R11] = static_cast<greg_t>(pc);
   gregs[REG_RIP] = reinterpret_cast<greg_t>(nested_call_stub());
@@ -153,7 +155,7 @@ void NestedCalls::load_call(const CallFrame& frame, uint64_t function) {
   regs.gpr[RAX] = frame.vector_count;
   write_vectors(frame, 8);
   auto arguments = reinterpret_cast<uint64_t>(frame.stack_arguments);
-  auto end = reinterpret_cast<uint64_t>(DebugSession::run.escape);
+  auto end = reinterpret_cast<uint64_t>(DebugSession::run.abort_point);
   uint64_t size = std::min(end - arguments, kMostArguments);
   // Aligned like the original.
   uint64_t sp = ((stack_top_ - size - 64) & ~63ull) + arguments % 64;
@@ -166,7 +168,7 @@ void NestedCalls::load_call(const CallFrame& frame, uint64_t function) {
 
 void NestedCalls::run_until_returned() {
   while (engine_.registers().rip != kReturnAddress) {
-    if (!log_.has_room_for_slice()) give_up("a call into the program wrote more than can be undone");
+    if (!log_.has_room_for_slice()) abort_debug_code("a call into the program wrote more than can be undone");
     deal_with(run_slice());
   }
 }
@@ -182,7 +184,7 @@ engine::Stop NestedCalls::run_slice() {
   }
   running_ = false;
   // Not in the handler, which must come to its end.
-  if (!failure.empty()) give_up("a call into the program failed: " + failure);
+  if (!failure.empty()) abort_debug_code("a call into the program failed: " + failure);
   return stop;
 }
 
@@ -191,10 +193,10 @@ void NestedCalls::deal_with(const engine::Stop& stop) {
   case engine::StopReason::limit:
     break;
   case engine::StopReason::address:
-    if (std::optional<GuestHeap::Block> block = heap_.stopped()) log_.keep(block->begin, block->size);
+    if (std::optional<GuestHeap::Allocation> block = heap_.stopped()) log_.keep(block->begin, block->size);
     break;
   case engine::StopReason::interrupted:
-    give_up("a call into the program did not return in time");
+    abort_debug_code("a call into the program did not return in time");
   case engine::StopReason::system_call:
     engine_.registers().gpr[RAX] = static_cast<uint64_t>(system_call());
     break;
@@ -214,10 +216,10 @@ void NestedCalls::deal_with_fault(const engine::Fault& fault) {
   const uint64_t pc = engine_.registers().rip;
   auto address = reinterpret_cast<uint64_t>(fault.info.si_addr);
   if (address - kReturnAddress < 16 && pc != kReturnAddress)
-    give_up("an exception left a function of the program that debug code has called");
+    abort_debug_code("an exception left a function of the program that debug code has called");
   if (fault.error_code & kWrite && machine_.space().release_code_page(GuestAddr(address))) return;
-  give_up(fmt::format("a call into the program raised signal {} at {:#x} for address {}", fault.signal, pc,
-                      fault.info.si_addr));
+  abort_debug_code(fmt::format("a call into the program raised signal {} at {:#x} for address {}",
+                               fault.signal, pc, fault.info.si_addr));
 }
 
 // Debug code and what it calls have one errno, as if they were one program.
@@ -271,7 +273,7 @@ void NestedCalls::call_out() {
     stack = stack_of_throw();
   }
   // The program's frames around it cannot be unwound.
-  if (!thrown.empty()) give_up_from(stack, thrown);
+  if (!thrown.empty()) abort_debug_code_from(stack, thrown);
   const int new_errno = errno;
   guard_.unprotect();
   give_errno(new_errno);

@@ -13,8 +13,8 @@
 namespace rdb::debug {
 
 void NestedCalls::keep_for_debug_code(const void* address, unsigned long size) {
-  if (!can_escape() || DebugSession::current()->nested_calls == nullptr)
-    give_up("debug code wrote to the program's memory before the program runs");
+  if (!can_abort_debug_code() || DebugSession::current()->nested_calls == nullptr)
+    abort_debug_code("debug code wrote to the program's memory before the program runs");
   DebugSession::current()->nested_calls->keep(reinterpret_cast<uint64_t>(address), size);
 }
 
@@ -37,7 +37,7 @@ void NestedCalls::guard() {
 }
 
 void NestedCalls::guard_for_debug_code() {
-  if (!can_escape()) return;
+  if (!can_abort_debug_code()) return;
   if (NestedCalls* calls = DebugSession::current()->nested_calls) calls->guard();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // System calls of guest functions that debug code has called: what can be answered without changing anything
 // is, all others end the call.
-#include "rdbtool/debug/isolation/escape.h"
+#include "rdbtool/debug/isolation/abort_debug_code.h"
 #include "rdbtool/debug/isolation/nested_call.h"
 #include "rdbtool/guest/memory/space_view.h"
 #include "rdbtool/syscalls/describe.h"
@@ -74,13 +74,13 @@ int64_t NestedCalls::system_call() {
   case SYS_futex:
     if ((a[1] & FUTEX_CMD_MASK) == FUTEX_WAKE) return 0; // nobody else runs meanwhile
     if ((a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT || (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET)
-      give_up(
+      abort_debug_code(
           fmt::format("a call into the program waits for a lock at {:#x} that another thread holds", a[0]));
     break;
   default:
     break;
   }
-  give_up(fmt::format(
+  abort_debug_code(fmt::format(
       "a call into the program made a system call that debug code must not make: {}",
       describe_call(static_cast<uint64_t>(call.number), a, std::nullopt, guest::SpaceView(space))));
 }

@@ -3,7 +3,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/own_memory.h"
-#include "rdbtool/debug/isolation/escape.h"
+#include "rdbtool/debug/isolation/abort_debug_code.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -75,7 +75,7 @@ void UndoLog::keep(uint64_t address, uint64_t size) {
   engine::StoreLogEntry* entry = engine_.store_log_end();
   engine::StoreLogEntry* end = log_.data() + log_.size();
   if (static_cast<uint64_t>(end - entry) < size / sizeof entry->old + kSlice)
-    give_up("more memory of the program is to change than can be undone");
+    abort_debug_code("more memory of the program is to change than can be undone");
   bool is_plain = space_.is_plain(address, size);
   std::byte bytes[4096];
   for (uint64_t done = 0; done < size;) {

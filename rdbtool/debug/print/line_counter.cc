@@ -15,7 +15,7 @@ void LineCounter::mapped(replay::Replayer& replayer, const trace::MapInput& map)
   if (known->second.empty()) return;
   uint64_t bias = ProgramFile(copy).bias(map.address.value);
   for (const auto& [number, code] : known->second) {
-    Line& line = lines_[number];
+    CountedLine& line = lines_[number];
     line.available.insert(code.available.begin(), code.available.end());
     line.unavailable.insert(code.unavailable.begin(), code.unavailable.end());
     for (uint64_t begin : code.begins) {

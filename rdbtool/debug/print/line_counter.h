@@ -16,11 +16,11 @@ public:
   LineCounter(std::string source, unsigned first, unsigned last)
       : source_(std::move(source)), first_(first), last_(last) {}
 
-  struct Line {
+  struct CountedLine {
     uint64_t reached = 0;
     std::set<std::string> available, unavailable;
   };
-  const std::map<unsigned, Line>& lines() const { return lines_; }
+  const std::map<unsigned, CountedLine>& lines() const { return lines_; }
 
 private:
   void mapped(replay::Replayer& replayer, const trace::MapInput& map) override;
@@ -28,9 +28,9 @@ private:
 
   std::string source_;
   unsigned first_, last_;
-  std::map<unsigned, Line> lines_;
+  std::map<unsigned, CountedLine> lines_;
   std::map<std::string, std::map<unsigned, LineCode>> read_; // by the file's copy
-  std::unordered_multimap<uint64_t, Line*> at_;
+  std::unordered_multimap<uint64_t, CountedLine*> at_;
 };
 
 } // namespace rdb::debug

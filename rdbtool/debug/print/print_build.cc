@@ -133,11 +133,11 @@ public:
         result.why_not = why;
         return result;
       }
-    for (const Target& target : targets_) {
+    for (const BindTarget& target : targets_) {
       if (target.objects.empty()) continue;
       // With one object, finding out whose it is has made the bundle.
       std::string why;
-      if (target.objects.size() > 1 && bind(target, target.objects, why) != Found::placed)
+      if (target.objects.size() > 1 && bind(target, target.objects, why) != Bound::placed)
         user_error("print: {}", why);
       result.paths.push_back(bundle_name(target) + ".rdb");
       note_missing(Bundle(result.paths.back()).descriptors());
@@ -146,12 +146,12 @@ public:
   }
 
 private:
-  struct Target {
+  struct BindTarget {
     ProgramCopy file;
     std::vector<std::string> objects; // whose code it has
   };
 
-  std::string bundle_name(const Target& target) const {
+  std::string bundle_name(const BindTarget& target) const {
     return fmt::format("{}/{}/{}", build_.folder, &target - targets_.data(),
                        fs::path(target.file.path).filename().string());
   }
@@ -179,13 +179,13 @@ private:
       // Headers are code as well; those of rdb itself are as good as its compiler.
       for (const std::string& file : dependencies(read_file(rule)))
         if (why = why_not_compiled(fs::path(command.directory) / file); !why.empty()) return false;
-      Found found = Found::elsewhere;
-      for (size_t i = 0; i < targets_.size() && found == Found::elsewhere; ++i) {
+      Bound found = Bound::elsewhere;
+      for (size_t i = 0; i < targets_.size() && found == Bound::elsewhere; ++i) {
         found = bind(targets_[i], {object}, why);
-        if (found == Found::placed) targets_[i].objects.push_back(object);
+        if (found == Bound::placed) targets_[i].objects.push_back(object);
       }
-      if (found == Found::placed) return true;
-      if (found == Found::lost) break; // it is the recorded code: other flags will not help
+      if (found == Bound::placed) return true;
+      if (found == Bound::lost) break; // it is the recorded code: other flags will not help
     }
     why = fmt::format("{}: {}", source.requests.front().file, why);
     return false;
@@ -218,16 +218,16 @@ private:
     for (const descriptors::Argument& argument : d.arguments)
       if (argument.region == region.id)
         for (const descriptors::Part& part : argument.parts)
-          if (part.cls == descriptors::Class::kUnavailable)
+          if (part.cls == descriptors::Class::unavailable)
             return fmt::format("{} is {}", argument.name, part.reason.empty() ? "not kept" : part.reason);
     return "";
   }
 
-  enum class Found : uint8_t { placed, lost, elsewhere };
+  enum class Bound : uint8_t { placed, lost, elsewhere };
 
   // Makes the bundle of some objects; tells whether the target holds their code, and the regions a place in
   // it.
-  Found bind(const Target& target, const std::vector<std::string>& objects, std::string& why) const {
+  Bound bind(const BindTarget& target, const std::vector<std::string>& objects, std::string& why) const {
     std::string log = build_.folder + "/bind.log", name = bundle_name(target);
     fs::create_directories(fs::path(name).parent_path());
     std::vector<std::string> words = {build_.compiler_folder + "/rdb-clang", "--rdb-bind=" + target.file.copy,
@@ -241,28 +241,28 @@ private:
       why = read_file(log);
       while (why.ends_with('\n'))
         why.pop_back();
-      return Found::elsewhere;
+      return Bound::elsewhere;
     }
     Bundle bundle(name + ".rdb");
     const descriptors::Descriptors& d = bundle.descriptors();
     for (const descriptors::Region& region : d.regions) {
       bool placed = std::ranges::any_of(
           d.locations, [&](const descriptors::Location& l) { return l.region == region.id; });
-      if (placed) return Found::placed;
-      if (region.status != descriptors::Status::kUnused) {
+      if (placed) return Bound::placed;
+      if (region.status != descriptors::Status::unused) {
         why = region.reason;
-        return Found::lost;
+        return Bound::lost;
       }
     }
     why = "the recorded program was compiled from another source, by another compiler or with other flags "
           "(give them behind --)";
-    return Found::elsewhere;
+    return Bound::elsewhere;
   }
 
   const PrintBuild& build_;
   std::vector<PrintSource>& sources_;
   const std::string& condition_;
-  std::vector<Target> targets_;
+  std::vector<BindTarget> targets_;
 };
 
 } // namespace

@@ -41,12 +41,12 @@ bool is_format(const std::string& what);
 // A source with regions for the requests, all of this file. `condition` may be empty.
 struct EditedSource {
   std::string text;
-  struct Line {
+  struct RequestedLine {
     size_t request;
     std::string expression;
     unsigned column; // where the expression begins
   };
-  std::map<unsigned, Line> lines; // of the edited text that hold what the user typed
+  std::map<unsigned, RequestedLine> lines; // of the edited text that hold what the user typed
   // Line of the edited text at which a region begins -> the request.
   std::map<unsigned, size_t> regions;
 };

@@ -16,7 +16,7 @@
 namespace rdb::debug {
 namespace {
 
-struct Range {
+struct WantedLines {
   const std::string& source;
   unsigned first, last;
   std::map<unsigned, LineCode>& lines;
@@ -115,7 +115,7 @@ void add_begin(Dwarf_Die* unit, Dwarf_Addr pc, unsigned line, LineCode& code) {
 }
 
 // Where code of a wanted line begins: at the statements whose predecessor belongs to another line.
-void read_unit(Dwarf_Die* unit, const Range& range) {
+void read_unit(Dwarf_Die* unit, const WantedLines& range) {
   Dwarf_Lines* rows;
   size_t count;
   if (dwarf_getsrclines(unit, &rows, &count) != 0) return;

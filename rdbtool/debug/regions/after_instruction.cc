@@ -84,7 +84,7 @@ void AfterInstruction::expect(const StoppedThread& thread, uint64_t pc) {
     thread.engine.add_hook(GuestAddr(nonlocal_exits_[exits_hooked_]));
   // A plain instruction that did not get there (it faulted) is over now.
   if (!is_call)
-    std::erase_if(place->second, [&](const Waiting& w) {
+    std::erase_if(place->second, [&](const AwaitedEnd& w) {
       return !w.is_call && w.instruction == pc && w.thread == thread.id;
     });
   place->second.push_back({pc, thread.id, thread.stack_pointer(), is_call});
@@ -94,8 +94,8 @@ void AfterInstruction::forget_abandoned_calls(const StoppedThread& thread) {
   std::optional<AbandonedCalls> calls = abandoned_calls(thread);
   if (!calls) return;
   for (auto& [address, waiting] : waiting_)
-    std::erase_if(waiting,
-                  [&](const Waiting& w) { return w.is_call && w.thread == thread.id && calls->has(w.sp); });
+    std::erase_if(
+        waiting, [&](const AwaitedEnd& w) { return w.is_call && w.thread == thread.id && calls->has(w.sp); });
 }
 
 std::vector<uint64_t> AfterInstruction::arrive(const StoppedThread& thread, uint64_t pc) {
@@ -104,7 +104,7 @@ std::vector<uint64_t> AfterInstruction::arrive(const StoppedThread& thread, uint
   auto found = waiting_.find(pc);
   if (found == waiting_.end()) return over;
   const uint64_t sp = thread.stack_pointer();
-  std::erase_if(found->second, [&](const Waiting& w) {
+  std::erase_if(found->second, [&](const AwaitedEnd& w) {
     if (w.thread != thread.id) return false;
     if (w.is_call && w.sp > sp) return false;
     if (w.is_call && w.sp < sp) return true; // its frame was abandoned

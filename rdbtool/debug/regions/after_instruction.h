@@ -28,7 +28,7 @@ public:
   void add_nonlocal_exit(uint64_t function) { nonlocal_exits_.push_back(function); }
 
 private:
-  struct Waiting {
+  struct AwaitedEnd {
     uint64_t instruction;
     ThreadId thread;
     uint64_t sp;  // of a call, when it has returned
@@ -36,7 +36,7 @@ private:
   };
   void forget_abandoned_calls(const StoppedThread& thread);
 
-  std::unordered_map<uint64_t, std::vector<Waiting>> waiting_; // by the address that is waited for
+  std::unordered_map<uint64_t, std::vector<AwaitedEnd>> waiting_; // by the address that is waited for
   std::vector<uint64_t> nonlocal_exits_;
   size_t exits_hooked_ = 0; // of them; they are as soon as calls are waited for
 };

@@ -29,14 +29,14 @@ size_t register_bytes(const ArgumentSource& source, descriptors::Register number
 // The guest address of a part that is in memory; nothing if it cannot be computed.
 std::optional<uint64_t> address_of(const Part& part, const ArgumentSource& source) {
   switch (part.cls) {
-  case Class::kStack:
+  case Class::stack:
     return general_register(source.engine.registers(), part.reg) + static_cast<uint64_t>(part.reg_offset);
-  case Class::kGlobal:
+  case Class::global:
     return part.address.value + source.bias;
-  case Class::kTls:
+  case Class::tls:
     if (source.tls_block == 0) return std::nullopt;
     return source.tls_block + part.address.value;
-  case Class::kAddress:
+  case Class::address:
     return evaluate(part.steps, source);
   default:
     return std::nullopt;
@@ -44,7 +44,7 @@ std::optional<uint64_t> address_of(const Part& part, const ArgumentSource& sourc
 }
 
 bool in_memory(Class cls) {
-  return cls == Class::kStack || cls == Class::kGlobal || cls == Class::kTls || cls == Class::kAddress;
+  return cls == Class::stack || cls == Class::global || cls == Class::tls || cls == Class::address;
 }
 
 // Copies a part into `to`. False with a reason if it cannot be had.
@@ -56,7 +56,7 @@ bool copy_part(const Part& part, const ArgumentSource& source, std::byte* to, st
     return false;
   }
   switch (part.cls) {
-  case Class::kRegister: {
+  case Class::in_register: {
     std::byte bytes[64];
     size_t size = register_bytes(source, part.reg, bytes);
     if (part.size > size) {
@@ -66,13 +66,13 @@ bool copy_part(const Part& part, const ArgumentSource& source, std::byte* to, st
     std::memcpy(to, bytes, part.size);
     return true;
   }
-  case Class::kUnread:
+  case Class::unread:
     std::memset(to, 0, part.size);
     return true;
-  case Class::kConstant:
+  case Class::constant:
     std::memcpy(to, part.bytes.data(), std::min<size_t>(part.size, part.bytes.size()));
     return true;
-  case Class::kValue: {
+  case Class::value: {
     std::optional<uint64_t> value = evaluate(part.steps, source);
     if (!value) {
       reason = "its expression cannot be computed";

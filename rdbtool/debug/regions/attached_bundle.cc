@@ -24,7 +24,7 @@ void AttachedBundle::attach(const ProgramFile& file, const trace::ContentId& con
   code_ = file.code();
   thread_locals_.attach(descriptors(), file.thread_block_rule());
   for (size_t i = 0; i < descriptors().symbols.size(); ++i)
-    if (descriptors().symbols[i].owner == descriptors::Owner::kLibrary) library_symbols_.push_back(i);
+    if (descriptors().symbols[i].owner == descriptors::Owner::library) library_symbols_.push_back(i);
 }
 
 void AttachedBundle::select(const RegionSelection& selection, std::deque<RegionCount>& counts) {

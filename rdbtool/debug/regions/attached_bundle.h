@@ -43,7 +43,7 @@ public:
   bool is_own(const trace::MapInput& map) const { return map.has_file && map.file == content_; }
   bool is_over_code(const trace::MapInput& map) const;
   // Where the file's code is as linked.
-  const ProgramFile::Code& code() const { return code_; }
+  const ProgramFile::CodeSegment& code() const { return code_; }
   void move(uint64_t bias);
 
   // Symbols of other shared libraries that debug code uses are found when those are mapped.
@@ -60,7 +60,7 @@ private:
   ProgramThreadLocals thread_locals_;
   std::vector<size_t> library_symbols_; // not found yet, as indices of Descriptors::symbols
   trace::ContentId content_;            // of the program file
-  ProgramFile::Code code_;
+  ProgramFile::CodeSegment code_;
   std::map<uint32_t, SelectedRegion> regions_;
 };
 

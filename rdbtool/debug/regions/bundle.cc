@@ -136,7 +136,7 @@ void Bundle::move(uint64_t bias) {
 void Bundle::bind_program() const {
   for (size_t i = 0; i < descriptors_.symbols.size(); ++i) {
     const descriptors::Symbol& s = descriptors_.symbols[i];
-    if (s.owner == descriptors::Owner::kProgram && !s.thread_local_)
+    if (s.owner == descriptors::Owner::program && !s.thread_local_)
       slot(i) = reinterpret_cast<void*>(s.address.value + bias_);
   }
 }
@@ -146,7 +146,7 @@ uint64_t Bundle::constant_slot(uint64_t address) const {
   uint64_t index = offset / sizeof(void*);
   if (offset % sizeof(void*) != 0 || index >= descriptors_.symbols.size()) return 0;
   descriptors::Owner owner = descriptors_.symbols[index].owner;
-  if (owner != descriptors::Owner::kPrivate && owner != descriptors::Owner::kModule) return 0;
+  if (owner != descriptors::Owner::host && owner != descriptors::Owner::module) return 0;
   return reinterpret_cast<uint64_t>(slots_[index]);
 }
 

@@ -24,11 +24,11 @@ std::optional<uint64_t> load(uint64_t address, uint64_t size, engine::GuestMemor
 // Steps that take nothing from the stack.
 std::optional<uint64_t> constant(const Step& step, const ArgumentSource& source) {
   switch (step.op) {
-  case Op::kRegister:
+  case Op::push_register:
     return general_register(source.engine.registers(), static_cast<descriptors::Register>(step.operand));
-  case Op::kConstant:
+  case Op::push_constant:
     return step.operand;
-  case Op::kAddress:
+  case Op::push_address:
     return step.address.value + source.bias;
   default:
     return std::nullopt;
@@ -37,11 +37,11 @@ std::optional<uint64_t> constant(const Step& step, const ArgumentSource& source)
 
 bool is_unary(Op op) {
   switch (op) {
-  case Op::kLoad:
-  case Op::kSignExtend:
-  case Op::kZeroExtend:
-  case Op::kNeg:
-  case Op::kNot:
+  case Op::load:
+  case Op::sign_extend:
+  case Op::zero_extend:
+  case Op::neg:
+  case Op::bit_not:
     return true;
   default:
     return false;
@@ -51,15 +51,15 @@ bool is_unary(Op op) {
 std::optional<uint64_t> unary(const Step& step, uint64_t value, const ArgumentSource& source) {
   const uint64_t unused_bits = 64 - step.operand;
   switch (step.op) {
-  case Op::kLoad:
+  case Op::load:
     return load(value, step.operand, source.memory);
-  case Op::kSignExtend:
+  case Op::sign_extend:
     return static_cast<uint64_t>(as_signed(value << unused_bits) >> unused_bits);
-  case Op::kZeroExtend:
+  case Op::zero_extend:
     return value << unused_bits >> unused_bits;
-  case Op::kNeg:
+  case Op::neg:
     return -value;
-  case Op::kNot:
+  case Op::bit_not:
     return ~value;
   default:
     return std::nullopt;
@@ -69,45 +69,45 @@ std::optional<uint64_t> unary(const Step& step, uint64_t value, const ArgumentSo
 // Division is signed, and the remainder is not, as in DWARF.
 std::optional<uint64_t> divide(Op op, uint64_t left, uint64_t right) {
   if (right == 0) return std::nullopt;
-  if (op == Op::kMod) return left % right;
+  if (op == Op::mod) return left % right;
   if (right == ~0ull && left == 1ull << 63) return std::nullopt;
   return static_cast<uint64_t>(as_signed(left) / as_signed(right));
 }
 
 std::optional<uint64_t> binary(Op op, uint64_t left, uint64_t right) {
   switch (op) {
-  case Op::kAdd:
+  case Op::add:
     return left + right;
-  case Op::kSub:
+  case Op::sub:
     return left - right;
-  case Op::kMul:
+  case Op::mul:
     return left * right;
-  case Op::kDiv:
-  case Op::kMod:
+  case Op::div:
+  case Op::mod:
     return divide(op, left, right);
-  case Op::kAnd:
+  case Op::bit_and:
     return left & right;
-  case Op::kOr:
+  case Op::bit_or:
     return left | right;
-  case Op::kXor:
+  case Op::bit_xor:
     return left ^ right;
-  case Op::kShl:
+  case Op::shl:
     return right < 64 ? left << right : 0;
-  case Op::kShr:
+  case Op::shr:
     return right < 64 ? left >> right : 0;
-  case Op::kSar:
+  case Op::sar:
     return static_cast<uint64_t>(as_signed(left) >> std::min<uint64_t>(right, 63));
-  case Op::kEq:
+  case Op::eq:
     return left == right;
-  case Op::kNe:
+  case Op::ne:
     return left != right;
-  case Op::kLt:
+  case Op::lt:
     return as_signed(left) < as_signed(right);
-  case Op::kLe:
+  case Op::le:
     return as_signed(left) <= as_signed(right);
-  case Op::kGt:
+  case Op::gt:
     return as_signed(left) > as_signed(right);
-  case Op::kGe:
+  case Op::ge:
     return as_signed(left) >= as_signed(right);
   default:
     return std::nullopt;

@@ -19,18 +19,18 @@ std::optional<FastArgument> fast_argument(const descriptors::Argument& argument,
   if (argument.parts.size() != 1) return std::nullopt;
   const descriptors::Part& part = argument.parts[0];
   const bool fits = part.offset == 0 && part.size <= sizeof(uint64_t) && argument.size <= sizeof(uint64_t);
-  const bool in_register = part.cls == Class::kRegister || part.cls == Class::kStack;
+  const bool in_register = part.cls == Class::in_register || part.cls == Class::stack;
   if (in_register && part.reg >= std::size(engine::kDwarfOrder)) return std::nullopt;
   const uint64_t* base = in_register ? &registers.gpr[engine::kDwarfOrder[part.reg]] : &kNoRegister;
   switch (part.cls) {
-  case Class::kStack:
+  case Class::stack:
     return FastArgument{base, static_cast<uint64_t>(part.reg_offset), true};
-  case Class::kRegister:
+  case Class::in_register:
     if (!fits) return std::nullopt;
     return FastArgument{base, 0, false};
-  case Class::kGlobal:
+  case Class::global:
     return FastArgument{base, part.address.value + bias, true};
-  case Class::kConstant: {
+  case Class::constant: {
     if (!fits) return std::nullopt;
     uint64_t value = 0;
     std::memcpy(&value, part.bytes.data(), std::min<size_t>(part.size, part.bytes.size()));

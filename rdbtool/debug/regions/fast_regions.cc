@@ -13,27 +13,27 @@ void RegionRunner::use_libc() {
   DebugSession::current()->runner->begin_libc();
 }
 
-void RegionRunner::run_fast(RegionCount& count, Code code, void* argument, Errno error) {
+void RegionRunner::run_fast(RegionCount& count, DebugFunction function, void* argument, Errno error) {
   CurrentRun& run = DebugSession::run;
-  fallback_.enter(count);
+  crash_recovery_.enter(count);
   ++count.hits;
   fast_errno_ = error;
   run.fast = &replayer_->translator();
-  EscapePoint escape;
-  if (__builtin_setjmp(escape.jump_buffer) == 0) {
-    run.escape = &escape;
+  AbortPoint abort_point;
+  if (__builtin_setjmp(abort_point.jump_buffer) == 0) {
+    run.abort_point = &abort_point;
     ++run.number;
-    code(argument);
+    function(argument);
   }
-  run.escape = nullptr;
+  run.abort_point = nullptr;
   run.fast = nullptr;
   engine::Translator& translator = replayer_->translator();
   if (!translator.in_fast_hook() || DebugOutput::may_be_pending(stdout) ||
       DebugOutput::may_be_pending(stderr)) {
     translator.leave_fast_hook();
-    end_fast(count, !escape.taken);
+    end_fast(count, !abort_point.taken);
   }
-  fallback_.leave();
+  crash_recovery_.leave();
 }
 
 // At an address with one region and nothing else to do. False: it has to take the complete path.
@@ -49,7 +49,7 @@ bool Regions::arrive_fast(void* context, void* argument, uint64_t) {
   void** values = instance.values.data();
   for (FastArgument& value : instance.fast)
     *values++ = value.fetch();
-  regions.runner_.run_fast(count, reinterpret_cast<RegionRunner::Code>(instance.function),
+  regions.runner_.run_fast(count, reinterpret_cast<RegionRunner::DebugFunction>(instance.function),
                            instance.values.data(), RegionRunner::Errno::of_thread);
   return true;
 }

@@ -12,7 +12,7 @@ extern "C" void* __tls_get_addr(void* index);
 namespace rdb::debug {
 namespace {
 
-struct Found {
+struct ThreadLocalImage {
   uint64_t inside = 0;
   size_t module = 0;
   std::span<const std::byte> image; // what variables begin with; the rest is zero
@@ -20,7 +20,7 @@ struct Found {
 };
 
 int look(dl_phdr_info* info, size_t, void* argument) {
-  auto& found = *static_cast<Found*>(argument);
+  auto& found = *static_cast<ThreadLocalImage*>(argument);
   std::span<const ElfW(Phdr)> headers(info->dlpi_phdr, info->dlpi_phnum);
   auto holds = [&](const ElfW(Phdr) & header) {
     return header.p_type == PT_LOAD && found.inside - (info->dlpi_addr + header.p_vaddr) < header.p_memsz;
@@ -43,7 +43,7 @@ ModuleThreadLocals::~ModuleThreadLocals() {
 
 void ModuleThreadLocals::attach(DebugSession& session, const void* inside) {
   if (!block_.empty()) return;
-  Found found{.inside = reinterpret_cast<uint64_t>(inside)};
+  ThreadLocalImage found{.inside = reinterpret_cast<uint64_t>(inside)};
   dl_iterate_phdr(look, &found);
   if (found.size == 0) return;
   size_t index[2] = {found.module, 0};

@@ -38,7 +38,7 @@ private:
     void (*destroy)(void*);
     void* address;
   };
-  struct Thread {
+  struct SavedBlock {
     std::vector<std::byte> bytes;
     std::vector<Object> objects; // in the order in which they were made
   };
@@ -49,7 +49,7 @@ private:
   std::vector<std::byte> initial_;
   uint64_t thread_ = 0;
   std::vector<Object> objects_;
-  std::map<uint64_t, Thread> others_;
+  std::map<uint64_t, SavedBlock> others_;
 };
 
 } // namespace rdb::debug

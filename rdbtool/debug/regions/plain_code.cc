@@ -140,7 +140,7 @@ private:
   };
   // What is known of the registers, and of the carry flag. Calls through pointers are compiled as: the word,
   // unless it is less than the end of the program's memory.
-  struct Facts {
+  struct KnownState {
     std::array<Known, 16> registers;
     std::optional<bool> carry;
     uint64_t carry_since = 0;
@@ -153,12 +153,12 @@ private:
 
   // What an operand of 64 bits holds, as far as it is known.
   Known value_of(const ZydisDecodedInstruction& instruction, const ZydisDecodedOperand& operand, uint64_t pc,
-                 const Facts& facts) const {
+                 const KnownState& state) const {
     if (operand.size != 64) return {};
     if (operand.type == ZYDIS_OPERAND_TYPE_IMMEDIATE) return {operand.imm.value.u, pc};
     if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY) return {constant(instruction, operand, pc), pc};
     int number = operand.type == ZYDIS_OPERAND_TYPE_REGISTER ? number_of(operand.reg.value) : -1;
-    return number < 0 ? Known{} : facts.registers[static_cast<size_t>(number)];
+    return number < 0 ? Known{} : state.registers[static_cast<size_t>(number)];
   }
 
   // The value of an operand that is a constant word of memory.
@@ -174,61 +174,61 @@ private:
 
   // Where a call or jump goes; 0 if that is not known.
   uint64_t target_of(const ZydisDecodedInstruction& instruction, const ZydisDecodedOperand& operand,
-                     uint64_t pc, const Facts& facts) {
+                     uint64_t pc, const KnownState& state) {
     if (operand.type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
       return operand.imm.is_relative ? pc + instruction.length + static_cast<uint64_t>(operand.imm.value.s)
                                      : 0;
-    Known known = value_of(instruction, operand, pc, facts);
+    Known known = value_of(instruction, operand, pc, state);
     if (known.value != 0) relied_on_.push_back({known.loaded_at, pc});
     return known.value;
   }
 
   // What is known behind an instruction that is no branch.
   void learn(const ZydisDecodedInstruction& instruction, const ZydisDecodedOperand* operands, uint64_t pc,
-             Facts& facts) const {
-    Known first = value_of(instruction, operands[0], pc, facts);
-    Known second = instruction.operand_count > 1 ? value_of(instruction, operands[1], pc, facts) : Known{};
+             KnownState& state) const {
+    Known first = value_of(instruction, operands[0], pc, state);
+    Known second = instruction.operand_count > 1 ? value_of(instruction, operands[1], pc, state) : Known{};
     Known result;
     std::optional<bool> carry;
     switch (instruction.mnemonic) {
     case ZYDIS_MNEMONIC_MOV:
       result = second;
-      carry = facts.carry;
+      carry = state.carry;
       break;
     case ZYDIS_MNEMONIC_LEA:
-      carry = facts.carry;
+      carry = state.carry;
       break;
     case ZYDIS_MNEMONIC_CMP:
       if (first.value != 0 && second.value != 0) {
         carry = first.value < second.value;
-        facts.carry_since = std::min(first.loaded_at, second.loaded_at);
+        state.carry_since = std::min(first.loaded_at, second.loaded_at);
       }
       break;
     case ZYDIS_MNEMONIC_CMOVB:
     case ZYDIS_MNEMONIC_CMOVNB:
-      if (facts.carry) {
-        result = *facts.carry == (instruction.mnemonic == ZYDIS_MNEMONIC_CMOVB) ? second : first;
-        result.loaded_at = std::min(result.loaded_at, facts.carry_since);
+      if (state.carry) {
+        result = *state.carry == (instruction.mnemonic == ZYDIS_MNEMONIC_CMOVB) ? second : first;
+        result.loaded_at = std::min(result.loaded_at, state.carry_since);
       }
       break;
     default:
       break;
     }
-    facts.carry = carry;
+    state.carry = carry;
     for (size_t i = 0; i < instruction.operand_count; ++i) {
       if (operands[i].type != ZYDIS_OPERAND_TYPE_REGISTER ||
           !(operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
         continue;
       int number = number_of(operands[i].reg.value);
       bool whole = i == 0 && operands[i].size == 64;
-      if (number >= 0) facts.registers[static_cast<size_t>(number)] = whole ? result : Known{};
+      if (number >= 0) state.registers[static_cast<size_t>(number)] = whole ? result : Known{};
     }
   }
 
   // From here to where it ends or is known already.
   bool straight_is_plain(uint64_t pc) {
     auto begin = reinterpret_cast<uint64_t>(code_.data());
-    Facts facts = {};
+    KnownState state = {};
     while (known_.insert(pc).second) {
       if (known_.size() > kMostInstructions || pc < begin || pc - begin >= code_.size()) return false;
       ZydisDecodedInstruction instruction;
@@ -242,15 +242,15 @@ private:
       if (category == ZYDIS_CATEGORY_RET) return instruction.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR;
       bool is_call = category == ZYDIS_CATEGORY_CALL, is_jump = category == ZYDIS_CATEGORY_UNCOND_BR;
       if (is_call || is_jump || category == ZYDIS_CATEGORY_COND_BR) {
-        uint64_t target = target_of(instruction, operands[0], pc, facts);
+        uint64_t target = target_of(instruction, operands[0], pc, state);
         if (target == 0) return false;
         if (needs_libc_ != 0 && target == needs_libc_) return true;
         waiting_.push_back(target);
         if (is_jump) return true;
-        facts.carry = {};
-        if (is_call) facts = {};
+        state.carry = {};
+        if (is_call) state = {};
       } else {
-        learn(instruction, operands, pc, facts);
+        learn(instruction, operands, pc, state);
       }
       pc += instruction.length;
     }
@@ -270,13 +270,13 @@ private:
 } // namespace
 
 std::span<const uint8_t> code_around(const void* address) {
-  struct Search {
+  struct CodeSearch {
     uint64_t address;
     std::span<const uint8_t> found;
   } search{reinterpret_cast<uint64_t>(address), {}};
   dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void* argument) {
-        auto& wanted = *static_cast<Search*>(argument);
+        auto& wanted = *static_cast<CodeSearch*>(argument);
         for (int i = 0; i < info->dlpi_phnum; ++i) {
           const ElfW(Phdr) & header = info->dlpi_phdr[i];
           uint64_t begin = info->dlpi_addr + header.p_vaddr;

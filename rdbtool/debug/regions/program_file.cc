@@ -49,7 +49,7 @@ bool ProgramFile::is_whole() const {
   });
 }
 
-ProgramFile::Code ProgramFile::code() const {
+ProgramFile::CodeSegment ProgramFile::code() const {
   for (const Elf64_Phdr& segment : elf_->segments())
     if (segment.p_type == PT_LOAD && segment.p_flags & PF_X)
       return {guest::page_down(segment.p_vaddr), guest::page_up(segment.p_vaddr + segment.p_memsz),
@@ -99,8 +99,8 @@ ThreadBlockRule ProgramFile::thread_block_rule() const {
   return result;
 }
 
-std::vector<ProgramFile::Slot> ProgramFile::function_slots() const {
-  std::vector<Slot> result;
+std::vector<ProgramFile::FunctionSlot> ProgramFile::function_slots() const {
+  std::vector<FunctionSlot> result;
   std::vector<elf::Symbol> symbols = elf_->dynamic_symbols();
   for (const elf::Section& section : elf_->sections()) {
     if (section.header.sh_type != SHT_RELA || !section.allocated()) continue;

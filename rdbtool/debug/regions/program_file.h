@@ -37,21 +37,21 @@ public:
   // What is added to its addresses when its beginning is mapped at `begin`.
   uint64_t bias(uint64_t begin) const;
   // Its executable segment, by whole pages, as linked.
-  struct Code {
+  struct CodeSegment {
     uint64_t begin = 0, end = 0;
     uint64_t offset = 0; // in the file
   };
-  Code code() const;
+  CodeSegment code() const;
   ThreadBlockRule thread_block_rule() const;
   // The address of a symbol that other files can use, as linked.
   std::optional<uint64_t> exported(std::string_view name) const;
 
   // Where the dynamic linker writes the addresses of functions that this file calls by name, as linked.
-  struct Slot {
+  struct FunctionSlot {
     std::string_view name;
     uint64_t address;
   };
-  std::vector<Slot> function_slots() const;
+  std::vector<FunctionSlot> function_slots() const;
 
 private:
   // A program, not a shared library.

@@ -8,7 +8,7 @@ namespace {
 
 bool is_thread_local(const descriptors::Argument& argument) {
   return std::ranges::any_of(
-      argument.parts, [](const descriptors::Part& part) { return part.cls == descriptors::Class::kTls; });
+      argument.parts, [](const descriptors::Part& part) { return part.cls == descriptors::Class::tls; });
 }
 
 // Reads words, until one of them cannot be read.
@@ -52,7 +52,7 @@ void ProgramThreadLocals::attach(const descriptors::Descriptors& descriptors, co
   rule_ = rule;
   for (size_t i = 0; i < descriptors.symbols.size(); ++i) {
     const descriptors::Symbol& symbol = descriptors.symbols[i];
-    if (symbol.owner != descriptors::Owner::kLibrary && symbol.thread_local_) symbols_.push_back(i);
+    if (symbol.owner != descriptors::Owner::library && symbol.thread_local_) symbols_.push_back(i);
   }
   any_ = !symbols_.empty() || std::ranges::any_of(descriptors.arguments, is_thread_local);
 }

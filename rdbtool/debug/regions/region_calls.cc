@@ -51,7 +51,7 @@ void Regions::call(replay::Replayer& replayer, RegionInstance& instance) {
   if (!thread_locals.symbols().empty() && thread_locals.block() == 0)
     return skip(instance, now, "this thread has not used the library's variables yet");
   if (!instance.arguments.empty() && !find_arguments(replayer, instance, now)) return;
-  runner_.run(count, reinterpret_cast<RegionRunner::Code>(instance.function), instance.values.data(),
+  runner_.run(count, reinterpret_cast<RegionRunner::DebugFunction>(instance.function), instance.values.data(),
               RegionRunner::Errno::of_thread);
 }
 
@@ -80,7 +80,7 @@ void* Regions::value_of(const descriptors::Argument* argument, const ArgumentSou
     reason = "not described";
     return nullptr;
   }
-  if (argument->parts.size() != 1 || argument->parts[0].cls != Class::kActivation)
+  if (argument->parts.size() != 1 || argument->parts[0].cls != Class::activation)
     return locate(*argument, source, buffer_, reason);
   const descriptors::Part& part = argument->parts[0];
   uint64_t cfa =

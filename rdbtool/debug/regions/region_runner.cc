@@ -56,7 +56,7 @@ bool cpu_tells_use() {
 } // namespace
 
 RegionRunner::RegionRunner(DebugSession& session, const RunnerOptions& options)
-    : session_(session), options_(options), guard_(session.stray_stack), fallback_(session),
+    : session_(session), options_(options), guard_(session.stray_stack), crash_recovery_(session),
       has_x87_flag_(cpu_tells_use()), output_({.file = options.output,
                                                .append = options.append,
                                                .prefix = options.prefix,
@@ -87,7 +87,7 @@ void RegionRunner::start_clock() {
 }
 
 void RegionRunner::load(Bundle& bundle, uint64_t bias) {
-  if (fallback_.begin_loading(bundle.path())) start_clock();
+  if (crash_recovery_.begin_loading(bundle.path())) start_clock();
   // What goes wrong without ending the process is told by an exception.
   std::unique_ptr<DebugSession, void (*)(DebugSession*)> watched(
       &session_, [](DebugSession* session) { session->end_loading(); });
@@ -100,10 +100,10 @@ int RegionRunner::errno_now(Errno which) {
   return session_.libc.errno_of(replayer_->space(), replayer_->registers().fs_base);
 }
 
-void RegionRunner::run(RegionCount& count, Code code, void* argument, Errno error) {
-  if (fallback_.in_use()) {
-    if (fallback_.is_busy(ticks_) && !may_run(count)) return;
-    fallback_.enter(count);
+void RegionRunner::run(RegionCount& count, DebugFunction function, void* argument, Errno error) {
+  if (crash_recovery_.in_use()) {
+    if (crash_recovery_.is_busy(ticks_) && !may_run(count)) return;
+    crash_recovery_.enter(count);
   }
   ++count.hits;
   const int initial_errno = errno_now(error);
@@ -112,7 +112,7 @@ void RegionRunner::run(RegionCount& count, Code code, void* argument, Errno erro
     X87 x87(replayer_->translator().uses_x87(), has_x87_flag_);
     uint64_t start = options_.timed ? __rdtsc() : 0;
     nested_->begin_region();
-    completed = call(code, argument, initial_errno);
+    completed = call(function, argument, initial_errno);
     nested_->end_region();
     if (!completed) X87::clear();
     if (options_.timed) count.ticks += __rdtsc() - start;
@@ -120,7 +120,7 @@ void RegionRunner::run(RegionCount& count, Code code, void* argument, Errno erro
   if (!completed) begin_giving_up();
   output_.flush();
   if (!completed || output_.is_captured() || guard_.reports()) report(count, completed);
-  fallback_.leave();
+  crash_recovery_.leave();
 }
 
 // Debug code that runs with the guest's FS base and vector registers is about to use libc, for which these
@@ -156,57 +156,57 @@ void RegionRunner::end_fast(RegionCount& count, bool completed) noexcept {
 // Makes a copy of the process first if it is time for one. False: this is where debug code went wrong in a
 // later copy.
 bool RegionRunner::may_run(RegionCount& count) {
-  auto gives_up = [&] {
-    if (!fallback_.gives_up_here(count)) return false;
+  auto aborts = [&] {
+    if (!crash_recovery_.aborts_here(count)) return false;
     count.disabled = "it went wrong";
     return true;
   };
-  if (gives_up()) return false;
-  if (fallback_.is_copy_due(ticks_)) {
-    if (fallback_.make_copy(ticks_)) start_clock();
+  if (aborts()) return false;
+  if (crash_recovery_.is_copy_due(ticks_)) {
+    if (crash_recovery_.make_copy(ticks_)) start_clock();
     // A copy may have come here to give it up.
-    if (gives_up()) return false;
+    if (aborts()) return false;
   }
   return true;
 }
 
-// Calls debug code. False if it had to be given up: see DebugSession::last_escape.
-bool RegionRunner::call(Code code, void* argument, int error) {
+// Calls debug code. False if it had to be aborted: see DebugSession::last_abort.
+bool RegionRunner::call(DebugFunction function, void* argument, int error) {
   CurrentRun& run = DebugSession::run;
-  EscapePoint escape;
-  if (__builtin_setjmp(escape.jump_buffer) == 0) {
-    run.escape = &escape;
+  AbortPoint abort_point;
+  if (__builtin_setjmp(abort_point.jump_buffer) == 0) {
+    run.abort_point = &abort_point;
     ++run.number;
     errno = error;
     try {
-      code(argument);
+      function(argument);
     } catch (...) {
-      escape.taken = true;
-      session_.last_escape.stack = stack_of_throw();
-      session_.last_escape.set_reason(describe_exception("an exception left debug code"));
+      abort_point.taken = true;
+      session_.last_abort.stack = stack_of_throw();
+      session_.last_abort.set_reason(describe_exception("an exception left debug code"));
     }
   } else {
     // Out of a signal handler, perhaps.
     sigprocmask(SIG_SETMASK, &mask_, nullptr);
   }
-  run.escape = nullptr;
-  return !escape.taken;
+  run.abort_point = nullptr;
+  return !abort_point.taken;
 }
 
 // From here on debug code's libc may be broken, and this process may not live to tell why.
 void RegionRunner::begin_giving_up() {
-  fallback_.say_why(session_.last_escape.reason);
+  crash_recovery_.say_why(session_.last_abort.reason);
   ticks_in_run_ = 0;
-  gives_up_ = true;
+  reports_abort_ = true;
 }
 
 // What is to be said after debug code has run, besides what it has written itself.
 void RegionRunner::report(RegionCount& count, bool completed) {
-  if (!completed && options_.retry) fmt::print("<{}>\n", session_.last_escape.reason);
+  if (!completed && options_.retry) fmt::print("<{}>\n", session_.last_abort.reason);
   if (output_.is_captured()) output_.show_lines(*replayer_, count);
   if (guard_.stray()) report_stray(count);
-  if (!completed && !options_.retry) give_up_after(count);
-  gives_up_ = false;
+  if (!completed && !options_.retry) report_abort(count);
+  reports_abort_ = false;
 }
 
 void RegionRunner::report_stray(const RegionCount& count) {
@@ -215,36 +215,36 @@ void RegionRunner::report_stray(const RegionCount& count) {
   const char* then =
       guard_.how() == Protect::fatal ? "the replay ends here (--protect=fatal)" : "it was undone";
   std::fflush(stdout);
-  fallback_.mute(false);
+  crash_recovery_.mute(false);
   print_error("rdb: {}: debug code wrote to the program's memory at {:#x}{}{}; {}\n{}", count.place,
               stray.address, mapping == nullptr || mapping->name.empty() ? "" : " of " + mapping->name,
               guard_.noted() > 1 ? fmt::format(", and to {} other pages", guard_.noted() - 1) : "", then,
               replay::describe(backtrace_of(stray.stack)));
   if (guard_.how() != Protect::fatal) return;
-  fallback_.leave();
+  crash_recovery_.leave();
   std::fflush(nullptr);
   _exit(kExitFailure);
 }
 
-void RegionRunner::give_up_after(RegionCount& count) {
-  const LastEscape& left = session_.last_escape;
+void RegionRunner::report_abort(RegionCount& count) {
+  const LastAbort& left = session_.last_abort;
   count.disabled = left.reason;
   std::fflush(stdout);
-  fallback_.mute(false); // this must be seen
+  crash_recovery_.mute(false); // this must be seen
   print_error("rdb: {}: {}; this {} is not run any more\n{}", count.place, left.reason,
               count.callback != 0 ? "callback" : "region",
               left.stack.registers.rip == 0 ? "" : replay::describe(backtrace_of(left.stack)));
   // What debug code was in the middle of may be broken, in this process.
-  fallback_.go_back();
+  crash_recovery_.go_back();
 }
 
 bool RegionRunner::host_fault(int signal, siginfo_t* info, void* context) {
   auto crashed = [&] {
-    give_up_at(context, "debug code crashed with signal {} ({}, address {})", signal, strsignal(signal),
-               info->si_addr);
+    abort_debug_code_at(context, "debug code crashed with signal {} ({}, address {})", signal,
+                        strsignal(signal), info->si_addr);
   };
   if (session_.loading != nullptr) crashed();
-  if (!can_escape()) return false;
+  if (!can_abort_debug_code()) return false;
   constexpr greg_t kWrite = 2; // in the error code of a page fault
   if (signal == SIGSEGV && static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWrite &&
       nested_->notice_write(reinterpret_cast<uint64_t>(info->si_addr), context))
@@ -257,7 +257,7 @@ bool RegionRunner::host_fault(int signal, siginfo_t* info, void* context) {
   auto sp = static_cast<uint64_t>(gregs[REG_RSP]);
   constexpr uint64_t kNear = 1u << 16;
   if (signal == SIGSEGV && address < sp + kNear && address + kNear > sp)
-    give_up("debug code overflowed its stack", context);
+    abort_debug_code("debug code overflowed its stack", context);
   crashed();
   return true;
 }
@@ -269,18 +269,19 @@ bool RegionRunner::must_not_be_left(void* context) const {
 }
 
 void RegionRunner::aborted(void* context) {
-  if (can_escape()) give_up("debug code was ended by its libc (abort)", context);
+  if (can_abort_debug_code()) abort_debug_code("debug code was ended by its libc (abort)", context);
   signal(SIGABRT, SIG_DFL);
   raise(SIGABRT);
 }
 
 void RegionRunner::tick(void* context) {
   ticks_ = ticks_ + 1;
-  if (gives_up_ && ++ticks_in_run_ > kPatience) _exit(kExitFailure); // lost in what debug code has broken
+  if (reports_abort_ && ++ticks_in_run_ > kPatience)
+    _exit(kExitFailure); // lost in what debug code has broken
   auto allowed = static_cast<uint64_t>(options_.timeout * 1e6 / kTick);
   if (session_.loading != nullptr && ++ticks_in_run_ >= allowed)
-    give_up_at(context, "debug code did not end within {} s (--region-timeout)", options_.timeout);
-  if (!can_escape()) return;
+    abort_debug_code_at(context, "debug code did not end within {} s (--region-timeout)", options_.timeout);
+  if (!can_abort_debug_code()) return;
   if (ticked_run_ != DebugSession::run.number) {
     ticked_run_ = DebugSession::run.number;
     ticks_in_run_ = 0;
@@ -290,7 +291,7 @@ void RegionRunner::tick(void* context) {
   if (nested_->interrupt(context)) return;
   auto pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
   if (!session_.modules.contains(pc) && ticks_in_run_ < allowed + kPatience) return;
-  give_up_at(context, "debug code did not end within {} s (--region-timeout)", options_.timeout);
+  abort_debug_code_at(context, "debug code did not end within {} s (--region-timeout)", options_.timeout);
 }
 
 } // namespace rdb::debug

@@ -5,12 +5,12 @@
 // the user's code. It must find the processor as a fresh program does, and leave it as the recorded program
 // needs it. It may crash, overflow its stack, hang, throw, call abort(), or write over rdb's memory. So run()
 // puts layers around the call, from the outside in:
-// - Fallback keeps a copy of the process from before, which goes on if this one cannot;
+// - CrashRecovery keeps a copy of the process from before, which goes on if this one cannot;
 // - X87 puts the program's floating point unit aside (its vector registers and FS base are saved already);
 // - NestedCalls undoes what the function, and functions of the program that it calls, write to the program's
 //   memory;
-// - call() notes an EscapePoint. Whoever finds that the function must not go on (the handler of a fault, the
-//   clock's tick, the function that stands in for exit()) jumps back there with give_up().
+// - call() notes an AbortPoint. Whoever finds that the function must not go on (the handler of a fault, the
+//   clock's tick, the function that stands in for exit()) jumps back there with abort_debug_code().
 //
 // Then the output is written out, and if the function was left, the user is told why, and the function's
 // RegionCount says that it is not run any more.
@@ -23,7 +23,7 @@
 #pragma once
 
 #include "rdbtool/debug/debug_session.h"
-#include "rdbtool/debug/isolation/fallback.h"
+#include "rdbtool/debug/isolation/crash_recovery.h"
 #include "rdbtool/debug/isolation/nested_call.h"
 #include "rdbtool/debug/isolation/write_guard.h"
 #include "rdbtool/debug/isolation/x87.h"
@@ -58,20 +58,22 @@ public:
   // Before the first call: the replay that debug code is called in.
   void attach(replay::Replayer& replayer);
   DebugSession& session() { return session_; }
-  Fallback& fallback() { return fallback_; }
+  CrashRecovery& crash_recovery() { return crash_recovery_; }
   const DebugOutput& output() const { return output_; }
   // Loads a bundle's module, whose constructors are debug code, too.
   void load(Bundle& bundle, uint64_t bias);
 
-  using Code = void (*)(void*);
+  using DebugFunction = void (*)(void*);
   // What debug code finds in errno.
   enum class Errno : uint8_t { zero, of_thread };
   // Runs debug code. If it has to be given up, `count.disabled` says why, and so does a message.
-  void run(RegionCount& count, Code code, void* argument, Errno error = Errno::zero);
+  void run(RegionCount& count, DebugFunction function, void* argument, Errno error = Errno::zero);
 
   // The same from a fast hook (see engine::DirectHook), for code that is_plain_code().
-  bool may_run_fast() const { return fast_allowed_ && !(fallback_.in_use() && fallback_.is_busy(ticks_)); }
-  void run_fast(RegionCount& count, Code code, void* argument, Errno error);
+  bool may_run_fast() const {
+    return fast_allowed_ && !(crash_recovery_.in_use() && crash_recovery_.is_busy(ticks_));
+  }
+  void run_fast(RegionCount& count, DebugFunction function, void* argument, Errno error);
   // Called by the module before everything that needs libc.
   static void use_libc();
 
@@ -83,14 +85,14 @@ public:
 
 private:
   bool may_run(RegionCount& count);
-  bool call(Code code, void* argument, int error);
+  bool call(DebugFunction function, void* argument, int error);
   int errno_now(Errno which);
   void begin_libc();
   void end_fast(RegionCount& count, bool completed) noexcept;
   bool must_not_be_left(void* context) const;
   void begin_giving_up();
   void report(RegionCount& count, bool completed);
-  void give_up_after(RegionCount& count);
+  void report_abort(RegionCount& count);
   void start_clock();
   void report_stray(const RegionCount& count);
 
@@ -99,7 +101,7 @@ private:
   replay::Replayer* replayer_ = nullptr;
   std::unique_ptr<NestedCalls> nested_;
   WriteGuard guard_;
-  Fallback fallback_;
+  CrashRecovery crash_recovery_;
   bool fast_allowed_ = false;
   Errno fast_errno_ = Errno::zero; // of the code that run_fast() runs
   std::optional<X87> x87_;         // the guest's, while such code uses libc
@@ -107,7 +109,7 @@ private:
   bool has_x87_flag_ = false;      // the CPU can tell whether x87 is in its initial state
   uint64_t ticked_run_ = 0;        // the run that was seen at the last tick
   uint64_t ticks_in_run_ = 0;
-  volatile bool gives_up_ = false; // debug code was left, and is reported
+  volatile bool reports_abort_ = false; // debug code was left, and is reported
   sigset_t mask_ = {};
   DebugOutput output_;
 };

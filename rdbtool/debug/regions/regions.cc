@@ -110,7 +110,7 @@ void Regions::follow(replay::Replayer& replayer, AttachedBundle& attached, const
     if (attached.is_over_code(map) && attached.has_hooks) remove_hooks(replayer, attached);
     return;
   }
-  const ProgramFile::Code& code = attached.code();
+  const ProgramFile::CodeSegment& code = attached.code();
   if (!(map.protection & PROT_EXEC) || map.offset != code.offset) return;
   const uint64_t bias = map.address.value - code.begin;
   const uint64_t old_bias = attached.bundle().bias();
@@ -150,7 +150,7 @@ void Regions::add_hooks(replay::Replayer& replayer, AttachedBundle& attached) {
     auto instance = instances.find({location.region, location.instance});
     if (instance == instances.end()) continue;
     HookedAddress& hooked = hooked_address(location.address.value + bundle.bias());
-    (location.side == descriptors::Side::kBefore ? hooked.before : hooked.after).push_back(instance->second);
+    (location.side == descriptors::Side::before ? hooked.before : hooked.after).push_back(instance->second);
   }
   for (const descriptors::Entry& entry : d.entries)
     hooked_address(entry.address.value + bundle.bias()).activations.emplace_back(&attached, entry.activation);

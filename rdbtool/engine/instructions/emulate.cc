@@ -83,7 +83,7 @@ Translator::Next Translator::execute_itself(Stop& stop, const Instruction& instr
   Block& block = make(Flavour::step, {&alone, 1}, PathEnd::goes_on, CodeTrust::watched);
   enter(block.begin, 0, 0);
   cache_.kill(block); // the next one is emulated again
-  return state_.exit_number == kExitFault ? take_exit(stop) : Next::go_on;
+  return state_.exit_number == kExitFault ? handle_exit(stop) : Next::go_on;
 }
 
 // Puts bytes that the guest's instruction stores.

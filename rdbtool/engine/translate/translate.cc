@@ -72,7 +72,8 @@ void Translation::map_at(uint64_t pc, int owed, uint8_t spill, uint8_t scratch) 
 
 // Tells the host which exit this is, and goes there.
 Exit& Translation::leave(const Exit& exit) {
-  return leave_by(flavour_ == Flavour::step ? cache_.glue().fast_leave : cache_.glue().leave, exit);
+  return leave_by(
+      flavour_ == Flavour::step ? cache_.context_switch().fast_leave : cache_.context_switch().leave, exit);
 }
 
 Exit& Translation::leave_by(const uint8_t* way, const Exit& exit) {
@@ -141,8 +142,9 @@ Exit Translation::exit_here(ExitKind kind) const {
 void Translation::emit_hook() {
   map();
   const HookUse& use = hooks_.at(instruction_->pc);
-  Exit& exit = leave_by(use.direct.fast != nullptr ? cache_.glue().fast_hook : cache_.glue().hook,
-                        exit_here(ExitKind::hook));
+  Exit& exit =
+      leave_by(use.direct.fast != nullptr ? cache_.context_switch().fast_hook : cache_.context_switch().hook,
+               exit_here(ExitKind::hook));
   if (use.direct.function != nullptr) exit.hook = &use;
   exit.resume = cache_.offset_of(emit_.here());
   map();
@@ -190,7 +192,7 @@ void Translation::emit_instruction() {
     return;
   case Kind::system_call:
     map();
-    leave_by(charges() ? cache_.glue().fast_leave : cache_.glue().leave,
+    leave_by(charges() ? cache_.context_switch().fast_leave : cache_.context_switch().leave,
              {.target = instruction_->end(),
               .owed = static_cast<int16_t>(owed_after()),
               .kind = ExitKind::system_call});

@@ -151,7 +151,7 @@ void Translation::guard_miss(const Cold& cold) {
     emit_.load32(RCX, reinterpret_cast<uint8_t*>(&state_.budget) + 4);
     uint8_t* enough = emit_.jrcxz();
     emit_.load(RCX, &state_.indirect_target);
-    emit_.jmp_to(cache_.glue().indirect_miss);
+    emit_.jmp_to(cache_.context_switch().indirect_miss);
     emit_.land(enough);
     emit_.load(RCX, &state_.indirect_target);
   }

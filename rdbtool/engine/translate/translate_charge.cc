@@ -9,7 +9,7 @@ namespace rdb::engine {
 
 namespace {
 
-constexpr int kLongestPrefix = 12; // instructions before the charge that a bridge may repeat
+constexpr int kLongestPrefix = 12; // instructions before the charge that a link stub may repeat
 
 } // namespace
 
@@ -58,7 +58,7 @@ void Translation::charge_over_dead_flags() {
   map();
 }
 
-// For bridges to this block. The charge stands before the current instruction.
+// For link stubs to this block. The charge stands before the current instruction.
 void Translation::describe_charge(uint8_t* done) {
   if (flavour_ != Flavour::trace || index_ > kLongestPrefix || watching()) return;
   std::vector<Instruction>& before = buffers_->prefix;

@@ -84,7 +84,7 @@ private:
   Exit& leave(const Exit& exit);
   Exit& leave_by(const uint8_t* way, const Exit& exit);
   void charge_over_dead_flags();
-  // For bridges to this block. The charge stands before the current instruction.
+  // For link stubs to this block. The charge stands before the current instruction.
   void describe_charge(uint8_t* done);
   // At the start of a block in which the flags are never dead.
   void charge_keeping_flags();

@@ -119,7 +119,7 @@ std::optional<StopEvent> ReplayAgent::arrival(const StopPoints& stops) {
   if (pending_ && pending_->kind() == trace::InputKind::signal) {
     const auto& signal = pending_->as<trace::SignalInput>();
     bool silent = signal.number <= 0 || signal.number > 64 ||
-                  signal.action == trace::SignalDelivery::ignored ||
+                  signal.action == trace::SignalOutcome::ignored ||
                   stops.silent_signals[static_cast<size_t>(signal.number)];
     if (!silent) return StopEvent{StopKind::signal, thread, signal.number, {}, {}};
   }
@@ -209,7 +209,7 @@ Advanced::Kind ReplayAgent::advance_until_stop(Advancing& run) {
 // The input that is due.
 void ReplayAgent::apply_one(const Advancing& run, Move& move) {
   move.to_handler = pending_->kind() == trace::InputKind::signal && run.request.step == pending_->thread &&
-                    pending_->as<trace::SignalInput>().action == trace::SignalDelivery::handler;
+                    pending_->as<trace::SignalInput>().action == trace::SignalOutcome::handler;
   move.touched = pending_input_touches(run.request.stops);
   apply_pending();
 }

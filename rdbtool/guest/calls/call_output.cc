@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/guest/calls/call_output.h"
 
-#include "rdbtool/syscalls/facts.h"
+#include "rdbtool/syscalls/call_properties.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -46,7 +46,7 @@ int64_t show_output(AddressSpace& space, const SystemCall& call, uint64_t most,
     if (space.read(GuestAddr(address), &header, sizeof header) == sizeof header)
       vectors(reinterpret_cast<uint64_t>(header.msg_iov), header.msg_iovlen);
   };
-  switch (facts_of(call.number).writes) {
+  switch (properties_of(call.number).writes) {
   case DataForm::buffer:
     piece(arguments[1], arguments[2]);
     break;

@@ -6,7 +6,7 @@
 #include "rdbtool/guest/host/host_descriptors.h"
 #include "rdbtool/guest/process/machine.h"
 #include "rdbtool/guest/signals/host_signals.h"
-#include "rdbtool/syscalls/facts.h"
+#include "rdbtool/syscalls/call_properties.h"
 
 #include <cerrno>
 
@@ -17,10 +17,10 @@ bool perform(void* context, engine::Registers& regs, uint64_t) {
   const UnrecordedCalls& calls = *static_cast<const UnrecordedCalls*>(context);
   uint64_t number = regs.gpr[engine::RAX];
   // A guest's filter judges every call.
-  const CallFacts& facts = facts_of(static_cast<int64_t>(number));
-  if (facts.fast < FastPath::unrecorded || calls.filters->active()) return false;
+  const CallProperties& properties = properties_of(static_cast<int64_t>(number));
+  if (properties.fast < FastPath::unrecorded || calls.filters->active()) return false;
   // The host's descriptors do not exist for the guest: the complete path says so.
-  if (facts.on_descriptor && regs.gpr[engine::RDI] >= kNeverOwn) return false;
+  if (properties.on_descriptor && regs.gpr[engine::RDI] >= kNeverOwn) return false;
   const engine::Gpr order[6] = {engine::RDI, engine::RSI, engine::RDX, engine::R10, engine::R8, engine::R9};
   int64_t arguments[6];
   for (int i = 0; i < 6; ++i)

@@ -119,8 +119,8 @@ void ForkCalls::become_child(uint64_t flags, std::unique_ptr<VforkMemory> shared
   shares_actions_ = flags & CLONE_SIGHAND;
 }
 
-Answer ForkCalls::answer_to(const SystemCall& call, uint64_t flags, int64_t result, int word) {
-  Answer answer{result, {}};
+ComputedAnswer ForkCalls::answer_to(const SystemCall& call, uint64_t flags, int64_t result, int word) {
+  ComputedAnswer answer{result, {}};
   auto put = [&](GuestAddr to, const int& value) {
     if (!can_write_word(to)) return;
     const auto* bytes = reinterpret_cast<const std::byte*>(&value);

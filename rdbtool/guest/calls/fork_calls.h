@@ -4,7 +4,7 @@
 // it has a copy, and its parent gets what the child has changed: see VforkMemory.
 #pragma once
 
-#include "rdbtool/guest/calls/answer.h"
+#include "rdbtool/guest/calls/computed_answer.h"
 #include "rdbtool/guest/calls/system_call.h"
 
 #include <memory>
@@ -52,7 +52,7 @@ private:
   // The kernel's part: returns the id of the new process, 0 in that process, or -errno.
   int64_t make_process(uint64_t flags, int& word);
   void become_child(uint64_t flags, std::unique_ptr<VforkMemory> shared);
-  Answer answer_to(const SystemCall& call, uint64_t flags, int64_t result, int word);
+  ComputedAnswer answer_to(const SystemCall& call, uint64_t flags, int64_t result, int word);
   bool can_write_word(GuestAddr to);
 
   Parts p_;

@@ -4,7 +4,7 @@
 #include "rdbtool/guest/calls/open_call.h"
 #include "rdbtool/guest/process/machine.h"
 #include "rdbtool/guest/threads/baton.h"
-#include "rdbtool/syscalls/facts.h"
+#include "rdbtool/syscalls/call_properties.h"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -16,12 +16,15 @@ namespace {
 
 // The file that the call may have cut off. False if it is no such call.
 bool find_cut_off(const SystemCall& call, int64_t result, AddressSpace& space, struct stat& info) {
-  const CallFacts& facts = facts_of(call.number);
-  if (!facts.truncates) return false;
-  if (facts.opens) return open_flags(call, space) & O_TRUNC && fstat(static_cast<int>(result), &info) == 0;
-  if (facts.changed_fd_arg != kNoArgument)
-    return fstat(static_cast<int>(call.arguments[static_cast<size_t>(facts.changed_fd_arg)]), &info) == 0;
-  return stat(GuestAddr(call.arguments[static_cast<size_t>(facts.path_arg)]).ptr<const char>(), &info) == 0;
+  const CallProperties& properties = properties_of(call.number);
+  if (!properties.truncates) return false;
+  if (properties.opens)
+    return open_flags(call, space) & O_TRUNC && fstat(static_cast<int>(result), &info) == 0;
+  if (properties.changed_fd_arg != kNoArgument)
+    return fstat(static_cast<int>(call.arguments[static_cast<size_t>(properties.changed_fd_arg)]), &info) ==
+           0;
+  return stat(GuestAddr(call.arguments[static_cast<size_t>(properties.path_arg)]).ptr<const char>(), &info) ==
+         0;
 }
 
 // The file may be mapped privately, and have been executed: what is cut off is not there any more.
@@ -50,7 +53,7 @@ int64_t LiveExecutor::execute(Machine& machine, const SystemCall& call, const Ca
   return result;
 }
 
-int64_t LiveExecutor::deliver(Machine& machine, const SystemCall&, const Answer& answer) {
+int64_t LiveExecutor::deliver(Machine& machine, const SystemCall&, const ComputedAnswer& answer) {
   return write_answer(machine.space(), answer);
 }
 

@@ -11,7 +11,7 @@ namespace rdb::guest {
 class LiveExecutor final : public SyscallExecutor {
 public:
   int64_t execute(Machine& machine, const SystemCall& call, const CallShape& shape, Baton& baton) override;
-  int64_t deliver(Machine& machine, const SystemCall& call, const Answer& answer) override;
+  int64_t deliver(Machine& machine, const SystemCall& call, const ComputedAnswer& answer) override;
   engine::Engine::InputResult execute_instruction(Machine& machine, engine::InputInstruction kind) override;
   engine::FastSyscall fast_path(Machine& machine, const SeccompFilters& filters) override;
 

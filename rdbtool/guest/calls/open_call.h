@@ -9,8 +9,8 @@
 
 namespace rdb::guest {
 
-// The O_* flags of a call that opens a file (CallFacts::opens). Flags in memory that cannot be read are 0:
-// the call fails.
+// The O_* flags of a call that opens a file (CallProperties::opens). Flags in memory that cannot be read are
+// 0: the call fails.
 uint64_t open_flags(const SystemCall& call, AddressSpace& space);
 
 } // namespace rdb::guest

@@ -106,7 +106,7 @@ int error_of_refused(const CallShape& shape, const SyscallArgs& a, AddressSpace&
 }
 
 bool is_harmless(const CallShape& shape) {
-  return shape.info->facts.is_harmless || (shape.variant != nullptr && shape.variant->is_harmless);
+  return shape.info->properties.is_harmless || (shape.variant != nullptr && shape.variant->is_harmless);
 }
 
 void tell_harmless(bool tell) {

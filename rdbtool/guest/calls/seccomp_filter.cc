@@ -211,7 +211,8 @@ uint32_t SeccompFilters::judge(const SystemCall& call, uint64_t address) const {
   return verdict;
 }
 
-Answer SeccompFilters::set_filter(AddressSpace& space, Refusals& refusals, uint64_t flags, uint64_t program) {
+ComputedAnswer SeccompFilters::set_filter(AddressSpace& space, Refusals& refusals, uint64_t flags,
+                                          uint64_t program) {
   if (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) {
     refusals.tell("seccomp with a listener (the program gets EINVAL)");
     return {-EINVAL, {}};
@@ -230,36 +231,37 @@ Answer SeccompFilters::set_filter(AddressSpace& space, Refusals& refusals, uint6
   return {0, {}};
 }
 
-std::optional<Answer> SeccompFilters::answer(AddressSpace& space, Refusals& refusals,
-                                             const SystemCall& call) {
+std::optional<ComputedAnswer> SeccompFilters::answer(AddressSpace& space, Refusals& refusals,
+                                                     const SystemCall& call) {
   const SyscallArgs& a = call.arguments;
-  auto set_strict = [&]() -> Answer {
+  auto set_strict = [&]() -> ComputedAnswer {
     if (!programs_.empty()) return {-EINVAL, {}};
     strict_ = true;
     return {0, {}};
   };
   if (call.number == SYS_prctl && static_cast<int>(a[0]) == PR_GET_SECCOMP)
-    return Answer{strict_ ? SECCOMP_MODE_STRICT : programs_.empty() ? 0 : SECCOMP_MODE_FILTER, {}};
+    return ComputedAnswer{strict_ ? SECCOMP_MODE_STRICT : programs_.empty() ? 0 : SECCOMP_MODE_FILTER, {}};
   if (call.number == SYS_prctl && static_cast<int>(a[0]) == PR_SET_SECCOMP) {
     if (a[1] == SECCOMP_MODE_STRICT) return set_strict();
     if (a[1] == SECCOMP_MODE_FILTER) return set_filter(space, refusals, 0, a[2]);
-    return Answer{-EINVAL, {}};
+    return ComputedAnswer{-EINVAL, {}};
   }
   if (call.number != SYS_seccomp) return std::nullopt;
   switch (static_cast<uint32_t>(a[0])) {
   case SECCOMP_SET_MODE_STRICT:
-    if (a[1] != 0 || a[2] != 0) return Answer{-EINVAL, {}};
+    if (a[1] != 0 || a[2] != 0) return ComputedAnswer{-EINVAL, {}};
     return set_strict();
   case SECCOMP_SET_MODE_FILTER:
     return set_filter(space, refusals, static_cast<uint32_t>(a[1]), a[2]);
   case SECCOMP_GET_ACTION_AVAIL: {
     uint32_t action;
-    if (a[1] != 0) return Answer{-EINVAL, {}};
-    if (space.read(GuestAddr(a[2]), &action, sizeof action) != sizeof action) return Answer{-EFAULT, {}};
-    return Answer{knows_action(action) ? 0 : -EOPNOTSUPP, {}};
+    if (a[1] != 0) return ComputedAnswer{-EINVAL, {}};
+    if (space.read(GuestAddr(a[2]), &action, sizeof action) != sizeof action)
+      return ComputedAnswer{-EFAULT, {}};
+    return ComputedAnswer{knows_action(action) ? 0 : -EOPNOTSUPP, {}};
   }
   default:
-    return Answer{-EINVAL, {}};
+    return ComputedAnswer{-EINVAL, {}};
   }
 }
 

@@ -3,7 +3,7 @@
 // the host's calls too.
 #pragma once
 
-#include "rdbtool/guest/calls/answer.h"
+#include "rdbtool/guest/calls/computed_answer.h"
 #include "rdbtool/guest/calls/system_call.h"
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class Refusals;
 class SeccompFilters {
 public:
   // The calls seccomp and prctl(PR_SET_SECCOMP, PR_GET_SECCOMP); nothing for others.
-  std::optional<Answer> answer(AddressSpace& space, Refusals& refusals, const SystemCall& call);
+  std::optional<ComputedAnswer> answer(AddressSpace& space, Refusals& refusals, const SystemCall& call);
 
   bool active() const { return strict_ || !programs_.empty(); }
 
@@ -33,7 +33,7 @@ public:
   void add(std::vector<sock_filter> program) { programs_.push_back(std::move(program)); }
 
 private:
-  Answer set_filter(AddressSpace& space, Refusals& refusals, uint64_t flags, uint64_t program);
+  ComputedAnswer set_filter(AddressSpace& space, Refusals& refusals, uint64_t flags, uint64_t program);
 
   bool strict_ = false;
   std::vector<std::vector<sock_filter>> programs_; // in the order of installation

@@ -19,7 +19,7 @@
 #include "rdbtool/guest/threads/futex_calls.h"
 #include "rdbtool/guest/threads/guest_threads.h"
 #include "rdbtool/guest/threads/turns.h"
-#include "rdbtool/syscalls/facts.h"
+#include "rdbtool/syscalls/call_properties.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -55,12 +55,12 @@ PendingSignal signal_of_filter(const SystemCall& call, uint32_t data, uint64_t a
 
 } // namespace
 
-Next SyscallDispatcher::dispatch() {
+ThreadOutcome SyscallDispatcher::dispatch() {
   Machine& machine = p_.machine;
   SystemCall call = machine.current_call();
   p_.listener.on_syscall_entry(machine);
   if (p_.filters.active())
-    if (std::optional<Next> refused = filter(call)) return *refused;
+    if (std::optional<ThreadOutcome> refused = filter(call)) return *refused;
   Thread& self = machine.current();
   bool changes_mask =
       call.number == SYS_rt_sigreturn || (call.number == SYS_rt_sigprocmask && call.arguments[1] != 0);
@@ -70,14 +70,14 @@ Next SyscallDispatcher::dispatch() {
   bool passes_on = call.number == SYS_exit && p_.inbox.hold_back(self) != 0;
   if (self.pending && !passes_on) return put_result(call, finish(call, kNotStarted));
   if (call.number == SYS_rt_sigreturn) return return_from_signal(call);
-  Next next = Next::go_on;
-  int64_t result =
-      facts_of(call.number).mask_arg != kNoArgument ? wait_with_mask(call, next) : carry_out(call, next);
+  ThreadOutcome outcome = ThreadOutcome::goes_on;
+  int64_t result = properties_of(call.number).mask_arg != kNoArgument ? wait_with_mask(call, outcome)
+                                                                      : carry_out(call, outcome);
   if (changes_mask && result != 0) machine.set_mask(machine.mask());
-  return next != Next::go_on ? next : put_result(call, result);
+  return outcome != ThreadOutcome::goes_on ? outcome : put_result(call, result);
 }
 
-Next SyscallDispatcher::put_result(const SystemCall& call, int64_t result) {
+ThreadOutcome SyscallDispatcher::put_result(const SystemCall& call, int64_t result) {
   engine::Registers& regs = p_.machine.registers();
   if (result == -EFAULT && !is_memory_call(call.number))
     for (uint64_t argument : call.arguments)
@@ -85,19 +85,19 @@ Next SyscallDispatcher::put_result(const SystemCall& call, int64_t result) {
   if (result == kNotStarted) {
     // A signal comes first; afterwards the call is made again.
     regs.rip -= 2;
-    return Next::go_on;
+    return ThreadOutcome::goes_on;
   }
   regs.gpr[RAX] = static_cast<uint64_t>(result);
   if (std::optional<PendingSignal> fault = p_.machine.vsyscall_fault(call, result))
     return p_.delivery.deliver(*fault);
-  return Next::go_on;
+  return ThreadOutcome::goes_on;
 }
 
-Next SyscallDispatcher::return_from_signal(const SystemCall& call) {
+ThreadOutcome SyscallDispatcher::return_from_signal(const SystemCall& call) {
   finish(call, 0);
   if (p_.machine.return_from_signal()) {
     p_.machine.current().returned_at = p_.machine.now();
-    return Next::go_on;
+    return ThreadOutcome::goes_on;
   }
   PendingSignal bad_frame;
   bad_frame.number = SIGSEGV;
@@ -108,7 +108,7 @@ Next SyscallDispatcher::return_from_signal(const SystemCall& call) {
 
 std::optional<uint64_t> SyscallDispatcher::mask_of(const SystemCall& call) {
   AddressSpace& space = p_.machine.space();
-  uint64_t at = call.arguments[static_cast<size_t>(facts_of(call.number).mask_arg)];
+  uint64_t at = call.arguments[static_cast<size_t>(properties_of(call.number).mask_arg)];
   if (call.number == SYS_pselect6 && at != 0 && space.read(GuestAddr(at), &at, 8) != 8) return std::nullopt;
   uint64_t mask;
   if (at == 0 || space.read(GuestAddr(at), &mask, 8) != 8) return std::nullopt;
@@ -117,7 +117,7 @@ std::optional<uint64_t> SyscallDispatcher::mask_of(const SystemCall& call) {
 
 // A signal that ends such a call is delivered under the call's mask; it has been read by then, and other
 // threads may have changed the memory where it was.
-int64_t SyscallDispatcher::wait_with_mask(const SystemCall& call, Next& next) {
+int64_t SyscallDispatcher::wait_with_mask(const SystemCall& call, ThreadOutcome& outcome) {
   Thread& self = p_.machine.current();
   std::optional<uint64_t> mask = mask_of(call);
   self.mask_of_call = mask;
@@ -126,7 +126,7 @@ int64_t SyscallDispatcher::wait_with_mask(const SystemCall& call, Next& next) {
     self.pending = true;
     result = finish(call, -EINTR);
   } else {
-    result = carry_out(call, next);
+    result = carry_out(call, outcome);
   }
   self.mask_of_call.reset();
   if (mask && result == -EINTR && self.pending) p_.machine.wait_ended(*mask);
@@ -142,17 +142,17 @@ int64_t SyscallDispatcher::execute(const SystemCall& call, const CallShape& shap
   return p_.executor.execute(p_.machine, call, shape, p_.baton);
 }
 
-int64_t SyscallDispatcher::carry_out(const SystemCall& call, Next& next) {
+int64_t SyscallDispatcher::carry_out(const SystemCall& call, ThreadOutcome& outcome) {
   Machine& machine = p_.machine;
   const SyscallInfo* info = find_syscall(static_cast<uint64_t>(call.number));
   if (info == nullptr) return finish(call, -ENOSYS);
   CallShape shape = shape_of(*info, call.arguments);
   switch (call.number) {
   case SYS_exit:
-    next = p_.threads.end_current(call);
+    outcome = p_.threads.end_current(call);
     return 0;
   case SYS_exit_group:
-    return exit_group(call, next);
+    return exit_group(call, outcome);
   case SYS_set_tid_address:
     machine.current().clear_child_tid = GuestAddr(call.arguments[0]);
     return finish(call, machine.current().id.value);
@@ -182,11 +182,11 @@ int64_t SyscallDispatcher::carry_out(const SystemCall& call, Next& next) {
   }
 }
 
-int64_t SyscallDispatcher::exit_group(const SystemCall& call, Next& next) {
+int64_t SyscallDispatcher::exit_group(const SystemCall& call, ThreadOutcome& outcome) {
   finish(call, 0);
   p_.machine.registers().gpr[RAX] = 0; // as replay has it
   p_.end.end({Ending::Kind::exited, static_cast<int>(call.arguments[0]) & 0xFF});
-  next = Next::ended;
+  outcome = ThreadOutcome::process_ended;
   return 0;
 }
 
@@ -201,14 +201,14 @@ int64_t SyscallDispatcher::set_action(const SystemCall& call) {
   return finish(call, *p_.machine.internal_call(call));
 }
 
-std::optional<Answer> SyscallDispatcher::computed_answer(SystemCall& call) {
-  if (std::optional<Answer> answer = p_.hidden_host.answer(call)) return answer;
-  if (std::optional<Answer> answer = p_.affinity.answer(p_.machine, call)) return answer;
+std::optional<ComputedAnswer> SyscallDispatcher::computed_answer(SystemCall& call) {
+  if (std::optional<ComputedAnswer> answer = p_.hidden_host.answer(call)) return answer;
+  if (std::optional<ComputedAnswer> answer = p_.affinity.answer(p_.machine, call)) return answer;
   return p_.filters.answer(p_.machine.space(), p_.refusals, call);
 }
 
 int64_t SyscallDispatcher::answer_or_execute(SystemCall call, CallShape shape) {
-  if (std::optional<Answer> answer = computed_answer(call))
+  if (std::optional<ComputedAnswer> answer = computed_answer(call))
     return p_.executor.deliver(p_.machine, call, *answer);
   bool refused = shape.call_class == CallClass::refused;
   if (std::optional<int64_t> own = p_.machine.internal_call(call)) {
@@ -225,13 +225,13 @@ int64_t SyscallDispatcher::answer_or_execute(SystemCall call, CallShape shape) {
   return execute(call, shape);
 }
 
-std::optional<Next> SyscallDispatcher::filter(const SystemCall& call) {
+std::optional<ThreadOutcome> SyscallDispatcher::filter(const SystemCall& call) {
   engine::Registers& regs = p_.machine.registers();
   uint32_t verdict = p_.filters.judge(call, regs.rip);
   uint32_t data = verdict & SECCOMP_RET_DATA;
   auto give = [&](int64_t result) {
     regs.gpr[RAX] = static_cast<uint64_t>(finish(call, result));
-    return Next::go_on;
+    return ThreadOutcome::goes_on;
   };
   switch (verdict & SECCOMP_RET_ACTION_FULL) {
   case SECCOMP_RET_ALLOW:
@@ -248,7 +248,7 @@ std::optional<Next> SyscallDispatcher::filter(const SystemCall& call) {
   default:
     finish(call, call.number);
     p_.end.end({Ending::Kind::signalled, p_.filters.strict() ? SIGKILL : SIGSYS});
-    return Next::ended;
+    return ThreadOutcome::process_ended;
   }
 }
 

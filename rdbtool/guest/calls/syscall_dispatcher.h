@@ -13,9 +13,9 @@
 //   5. Its result goes into rax. If it is kNotStarted, a signal has come first after all: see 3.
 #pragma once
 
-#include "rdbtool/guest/calls/answer.h"
+#include "rdbtool/guest/calls/computed_answer.h"
 #include "rdbtool/guest/calls/system_call.h"
-#include "rdbtool/guest/threads/next.h"
+#include "rdbtool/guest/threads/thread_outcome.h"
 
 #include <cstdint>
 #include <optional>
@@ -66,18 +66,18 @@ public:
   explicit SyscallDispatcher(const Parts& parts) : p_(parts) {}
 
   // Carries out the call that the current thread has just made.
-  Next dispatch();
+  ThreadOutcome dispatch();
 
 private:
   // What the guest's own filter says; nothing: the call is allowed.
-  std::optional<Next> filter(const SystemCall& call);
-  Next return_from_signal(const SystemCall& call);
-  Next put_result(const SystemCall& call, int64_t result);
+  std::optional<ThreadOutcome> filter(const SystemCall& call);
+  ThreadOutcome return_from_signal(const SystemCall& call);
+  ThreadOutcome put_result(const SystemCall& call, int64_t result);
 
   // Each of these gives the call's result.
-  int64_t wait_with_mask(const SystemCall& call, Next& next);
-  int64_t carry_out(const SystemCall& call, Next& next);
-  int64_t exit_group(const SystemCall& call, Next& next);
+  int64_t wait_with_mask(const SystemCall& call, ThreadOutcome& outcome);
+  int64_t carry_out(const SystemCall& call, ThreadOutcome& outcome);
+  int64_t exit_group(const SystemCall& call, ThreadOutcome& outcome);
   int64_t clone(const SystemCall& call);
   int64_t set_action(const SystemCall& call);
   int64_t answer_or_execute(SystemCall call, CallShape shape);
@@ -88,7 +88,7 @@ private:
   // The mask with which a call waits, if it has one.
   std::optional<uint64_t> mask_of(const SystemCall& call);
   // The host may put another path in place of the call's.
-  std::optional<Answer> computed_answer(SystemCall& call);
+  std::optional<ComputedAnswer> computed_answer(SystemCall& call);
 
   Parts p_;
 };

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "rdbtool/engine/engine.h"
-#include "rdbtool/guest/calls/answer.h"
+#include "rdbtool/guest/calls/computed_answer.h"
 #include "rdbtool/guest/calls/system_call.h"
 
 #include <cstdint>
@@ -26,7 +26,7 @@ public:
   virtual int64_t execute(Machine& machine, const SystemCall& call, const CallShape& shape, Baton& baton) = 0;
   // Puts an answer into guest memory that rdb has computed for the call. Returns the call's result: -EFAULT
   // if that cannot be written.
-  virtual int64_t deliver(Machine& machine, const SystemCall& call, const Answer& answer) = 0;
+  virtual int64_t deliver(Machine& machine, const SystemCall& call, const ComputedAnswer& answer) = 0;
   // Executes the instruction that the guest has come to. The caller gives the guest what is returned.
   virtual engine::Engine::InputResult execute_instruction(Machine& machine,
                                                           engine::InputInstruction kind) = 0;

@@ -4,7 +4,7 @@
 #include "rdbtool/guest/host/own_limits.h"
 #include "rdbtool/guest/memory/address_space.h"
 #include "rdbtool/guest/process/machine.h"
-#include "rdbtool/syscalls/facts.h"
+#include "rdbtool/syscalls/call_properties.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -70,7 +70,7 @@ int GuestLimits::check_memory_call(const AddressSpace& space, const SystemCall& 
   }
   uint64_t more = 0;
   bool more_data = false;
-  switch (facts_of(call.number).mapping) {
+  switch (properties_of(call.number).mapping) {
   case MappingChange::map: {
     more = page_up(a[1]);
     more_data = a[2] & PROT_WRITE && a[3] & MAP_PRIVATE;

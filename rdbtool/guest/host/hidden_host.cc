@@ -63,7 +63,7 @@ std::vector<std::string> components(const std::string& path) {
 }
 
 bool opens(const SystemCall& call) {
-  return facts_of(call.number).opens;
+  return properties_of(call.number).opens;
 }
 
 // Whether the call concerns a symbolic link itself.
@@ -82,7 +82,7 @@ HiddenHost::~HiddenHost() {
   if (text_fd_ >= 0) close_own_descriptor(text_fd_);
 }
 
-std::optional<Answer> HiddenHost::answer(SystemCall& call) {
+std::optional<ComputedAnswer> HiddenHost::answer(SystemCall& call) {
   const SyscallArgs& a = call.arguments;
   if (text_fd_ >= 0) {
     close_own_descriptor(text_fd_);
@@ -92,7 +92,7 @@ std::optional<Answer> HiddenHost::answer(SystemCall& call) {
     const SyscallInfo* info = find_syscall(static_cast<uint64_t>(call.number));
     for (unsigned i = 0; info != nullptr && i < info->arg_count; ++i) {
       bool descriptor = info->args[i].kind == ArgKind::fd || info->args[i].kind == ArgKind::dir_fd;
-      if (descriptor && is_own_descriptor(static_cast<int>(a[i]))) return Answer{-EBADF, {}};
+      if (descriptor && is_own_descriptor(static_cast<int>(a[i]))) return ComputedAnswer{-EBADF, {}};
     }
   }
   switch (call.number) {
@@ -112,17 +112,17 @@ std::optional<Answer> HiddenHost::answer(SystemCall& call) {
   case SYS_prctl:
     return answer_prctl(call);
   default:
-    if (facts_of(call.number).looks_up) return answer_path(call);
+    if (properties_of(call.number).looks_up) return answer_path(call);
     return std::nullopt;
   }
 }
 
 // What the kernel sees are the pieces between the host's descriptors.
-std::optional<Answer> HiddenHost::close_descriptors(const SystemCall& call) {
+std::optional<ComputedAnswer> HiddenHost::close_descriptors(const SystemCall& call) {
   const SyscallArgs& a = call.arguments;
   auto first = static_cast<unsigned>(a[0]);
   auto last = static_cast<unsigned>(a[1]);
-  if (first > last || a[2] & ~6ull) return Answer{-EINVAL, {}};
+  if (first > last || a[2] & ~6ull) return ComputedAnswer{-EINVAL, {}};
   int64_t result = 0;
   while (first <= last && result == 0) {
     int own = first <= INT_MAX ? next_own_descriptor(static_cast<int>(first)) : -1;
@@ -131,7 +131,7 @@ std::optional<Answer> HiddenHost::close_descriptors(const SystemCall& call) {
     if (end == 0 || end > last) break;
     first = end + 1;
   }
-  return Answer{result, {}};
+  return ComputedAnswer{result, {}};
 }
 
 // Puts the directory's path before a relative one, if that directory is in /proc.
@@ -191,15 +191,15 @@ std::string HiddenHost::program_path(int directory, const std::string& path) {
   return entry ? program_at(*entry).value_or(path) : path;
 }
 
-std::optional<Answer> HiddenHost::answer_path(SystemCall& call) {
+std::optional<ComputedAnswer> HiddenHost::answer_path(SystemCall& call) {
   const SyscallArgs& a = call.arguments;
-  const CallFacts& facts = facts_of(call.number);
+  const CallProperties& properties = properties_of(call.number);
   std::string path;
-  if (!read_string(machine_.space(), a[static_cast<size_t>(facts.path_arg)], path))
+  if (!read_string(machine_.space(), a[static_cast<size_t>(properties.path_arg)], path))
     return std::nullopt; // the kernel says why
-  int directory = facts.directory_arg == kNoArgument
+  int directory = properties.directory_arg == kNoArgument
                       ? AT_FDCWD
-                      : static_cast<int>(a[static_cast<size_t>(facts.directory_arg)]);
+                      : static_cast<int>(a[static_cast<size_t>(properties.directory_arg)]);
   std::optional<ProcEntry> entry = entry_of(directory, path);
   if (!entry) return std::nullopt;
   if (std::optional<std::string> program = program_at(*entry)) return answer_program_link(call, *program);
@@ -212,55 +212,56 @@ std::optional<Answer> HiddenHost::answer_path(SystemCall& call) {
 // The path of a call becomes another one.
 void HiddenHost::redirect(SystemCall& call, const std::string& other) {
   path_ = other;
-  call.arguments[static_cast<size_t>(facts_of(call.number).path_arg)] =
+  call.arguments[static_cast<size_t>(properties_of(call.number).path_arg)] =
       reinterpret_cast<uint64_t>(path_.c_str());
 }
 
 // /proc/PID/exe leads to the guest's program, not to rdb.
-std::optional<Answer> HiddenHost::answer_program_link(SystemCall& call, const std::string& program) {
+std::optional<ComputedAnswer> HiddenHost::answer_program_link(SystemCall& call, const std::string& program) {
   const SyscallArgs& a = call.arguments;
   if (call.number != SYS_readlink && call.number != SYS_readlinkat) {
     if (!leaves_links(machine_.space(), call)) redirect(call, program);
     return std::nullopt;
   }
-  auto path_index = static_cast<size_t>(facts_of(call.number).path_arg);
+  auto path_index = static_cast<size_t>(properties_of(call.number).path_arg);
   size_t room = a[path_index + 2];
-  if (static_cast<int>(room) <= 0) return Answer{-EINVAL, {}};
+  if (static_cast<int>(room) <= 0) return ComputedAnswer{-EINVAL, {}};
   std::string name = shown_name(program);
   size_t length = std::min(name.size(), room);
-  return Answer{static_cast<int64_t>(length),
-                {{GuestAddr(a[path_index + 1]), bytes_of(name.data(), length)}}};
+  return ComputedAnswer{static_cast<int64_t>(length),
+                        {{GuestAddr(a[path_index + 1]), bytes_of(name.data(), length)}}};
 }
 
 // Memory of a process that runs under rdb is not to be written past rdb.
-std::optional<Answer> HiddenHost::answer_other_process(const SystemCall& call, const ProcEntry& entry) {
+std::optional<ComputedAnswer> HiddenHost::answer_other_process(const SystemCall& call,
+                                                               const ProcEntry& entry) {
   bool changes =
       entry.name == "mem" && opens(call) && (open_flags(call, machine_.space()) & O_ACCMODE) != O_RDONLY;
   if (!changes || !program_of_other(entry.pid)) return std::nullopt;
   refusals_.tell(
       "opening /proc/PID/mem of a process that runs under rdb for writing (the program gets EACCES)");
-  return Answer{-EACCES, {}};
+  return ComputedAnswer{-EACCES, {}};
 }
 
 // A descriptor of the host is not there.
-std::optional<Answer> HiddenHost::answer_descriptor(std::string_view name) {
+std::optional<ComputedAnswer> HiddenHost::answer_descriptor(std::string_view name) {
   std::optional<int> fd = number_of(name.substr(name.find('/') + 1));
-  if (fd && is_own_descriptor(*fd)) return Answer{-ENOENT, {}};
+  if (fd && is_own_descriptor(*fd)) return ComputedAnswer{-ENOENT, {}};
   return std::nullopt;
 }
 
 // A file of the process itself, whose text would show the host: the call opens another text, or is refused.
-std::optional<Answer> HiddenHost::answer_own_file(SystemCall& call, const std::string& name) {
+std::optional<ComputedAnswer> HiddenHost::answer_own_file(SystemCall& call, const std::string& name) {
   if (!opens(call)) return std::nullopt;
   uint64_t flags = open_flags(call, machine_.space());
   bool writes = (flags & O_ACCMODE) != O_RDONLY;
   if (name == "mem" && writes) {
     refusals_.tell("opening /proc/self/mem for writing (the program gets EACCES)");
-    return Answer{-EACCES, {}};
+    return ComputedAnswer{-EACCES, {}};
   }
   if (name == "smaps" || name == "smaps_rollup" || name == "numa_maps" || name.starts_with("map_files")) {
     refusals_.tell("/proc/self/" + name + " (the program gets EACCES)");
-    return Answer{-EACCES, {}};
+    return ComputedAnswer{-EACCES, {}};
   }
   if (flags & O_PATH || writes) return std::nullopt;
   std::optional<std::string> text = proc_text(machine_, program_, limits_, name);
@@ -268,12 +269,12 @@ std::optional<Answer> HiddenHost::answer_own_file(SystemCall& call, const std::s
 }
 
 // The call opens a file that holds this text. The file stays until the next call.
-std::optional<Answer> HiddenHost::open_text(SystemCall& call, const std::string& text) {
+std::optional<ComputedAnswer> HiddenHost::open_text(SystemCall& call, const std::string& text) {
   int fd = memfd_create("proc", MFD_CLOEXEC);
-  if (fd < 0) return Answer{-errno, {}};
+  if (fd < 0) return ComputedAnswer{-errno, {}};
   if (write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
     close(fd);
-    return Answer{-ENOMEM, {}};
+    return ComputedAnswer{-ENOMEM, {}};
   }
   fchmod(fd, 0444);
   text_fd_ = move_out_of_reach(fd);
@@ -284,7 +285,7 @@ std::optional<Answer> HiddenHost::open_text(SystemCall& call, const std::string&
   return std::nullopt;
 }
 
-std::optional<Answer> HiddenHost::answer_limits(const SystemCall& call) {
+std::optional<ComputedAnswer> HiddenHost::answer_limits(const SystemCall& call) {
   const SyscallArgs& a = call.arguments;
   bool prlimit = call.number == SYS_prlimit64;
   int resource = static_cast<int>(a[prlimit ? 1 : 0]);
@@ -293,11 +294,11 @@ std::optional<Answer> HiddenHost::answer_limits(const SystemCall& call) {
   uint64_t fresh = prlimit ? a[2] : call.number == SYS_setrlimit ? a[1] : 0;
   uint64_t old = prlimit ? a[3] : call.number == SYS_getrlimit ? a[1] : 0;
   rlimit before = limits_.get(resource);
-  Answer answer;
+  ComputedAnswer answer;
   if (fresh != 0 || call.number == SYS_setrlimit) {
     rlimit limit;
     if (machine_.space().read(GuestAddr(fresh), &limit, sizeof limit) != sizeof limit)
-      return Answer{-EFAULT, {}};
+      return ComputedAnswer{-EFAULT, {}};
     answer.result = limits_.set(resource, limit);
     if (answer.result != 0) return answer;
     if (resource == RLIMIT_STACK)
@@ -309,38 +310,39 @@ std::optional<Answer> HiddenHost::answer_limits(const SystemCall& call) {
   return answer;
 }
 
-std::optional<Answer> HiddenHost::answer_prctl(const SystemCall& call) {
+std::optional<ComputedAnswer> HiddenHost::answer_prctl(const SystemCall& call) {
   const SyscallArgs& a = call.arguments;
   switch (static_cast<int>(a[0])) {
   case kSetMdwe:
-    if (a[1] & ~3ull || a[2] != 0 || a[3] != 0 || a[4] != 0 || a[1] == 2) return Answer{-EINVAL, {}};
-    if (deny_write_execute_ != 0 && deny_write_execute_ != a[1]) return Answer{-EPERM, {}};
+    if (a[1] & ~3ull || a[2] != 0 || a[3] != 0 || a[4] != 0 || a[1] == 2) return ComputedAnswer{-EINVAL, {}};
+    if (deny_write_execute_ != 0 && deny_write_execute_ != a[1]) return ComputedAnswer{-EPERM, {}};
     deny_write_execute_ = a[1];
-    return Answer{0, {}};
+    return ComputedAnswer{0, {}};
   case kGetMdwe:
-    if (a[1] != 0 || a[2] != 0 || a[3] != 0 || a[4] != 0) return Answer{-EINVAL, {}};
-    return Answer{static_cast<int64_t>(deny_write_execute_), {}};
+    if (a[1] != 0 || a[2] != 0 || a[3] != 0 || a[4] != 0) return ComputedAnswer{-EINVAL, {}};
+    return ComputedAnswer{static_cast<int64_t>(deny_write_execute_), {}};
   case PR_SET_PDEATHSIG:
     death_signal_is_guests_ = true;
     return std::nullopt;
   case PR_GET_PDEATHSIG: {
     if (death_signal_is_guests_) return std::nullopt;
     int none = 0;
-    return Answer{0, {{GuestAddr(a[1]), bytes_of(&none, sizeof none)}}};
+    return ComputedAnswer{0, {{GuestAddr(a[1]), bytes_of(&none, sizeof none)}}};
   }
   case PR_GET_TSC: {
     int enabled = PR_TSC_ENABLE;
-    return Answer{0, {{GuestAddr(a[1]), bytes_of(&enabled, sizeof enabled)}}};
+    return ComputedAnswer{0, {{GuestAddr(a[1]), bytes_of(&enabled, sizeof enabled)}}};
   }
   case PR_SET_TSC:
-    if (a[1] == PR_TSC_ENABLE) return Answer{0, {}};
+    if (a[1] == PR_TSC_ENABLE) return ComputedAnswer{0, {}};
     refusals_.tell("prctl(PR_SET_TSC) that forbids rdtsc (the program gets EINVAL)");
-    return Answer{-EINVAL, {}};
+    return ComputedAnswer{-EINVAL, {}};
   case kGetAuxv: {
-    if (a[3] != 0 || a[4] != 0) return Answer{-EINVAL, {}};
+    if (a[3] != 0 || a[4] != 0) return ComputedAnswer{-EINVAL, {}};
     std::string auxv = *proc_text(machine_, program_, limits_, "auxv");
     size_t length = std::min<size_t>(auxv.size(), a[2]);
-    return Answer{static_cast<int64_t>(auxv.size()), {{GuestAddr(a[1]), bytes_of(auxv.data(), length)}}};
+    return ComputedAnswer{static_cast<int64_t>(auxv.size()),
+                          {{GuestAddr(a[1]), bytes_of(auxv.data(), length)}}};
   }
   default:
     return std::nullopt;
@@ -364,7 +366,7 @@ bool HiddenHost::refuses_execution(const AddressSpace& space, const SystemCall& 
   return false;
 }
 
-std::optional<Answer> HiddenHost::list_descriptors(const SystemCall& call) {
+std::optional<ComputedAnswer> HiddenHost::list_descriptors(const SystemCall& call) {
   const SyscallArgs& a = call.arguments;
   auto fd = static_cast<int>(a[0]);
   struct statfs info;
@@ -392,8 +394,8 @@ std::optional<Answer> HiddenHost::list_descriptors(const SystemCall& call) {
       at += length;
     }
   } while (result > 0 && kept.empty());
-  if (result < 0) return Answer{result, {}};
-  Answer answer{static_cast<int64_t>(kept.size()), {}};
+  if (result < 0) return ComputedAnswer{result, {}};
+  ComputedAnswer answer{static_cast<int64_t>(kept.size()), {}};
   if (!kept.empty()) answer.writes.push_back({GuestAddr(a[1]), std::move(kept)});
   return answer;
 }

@@ -3,7 +3,7 @@
 // settings of the whole process. Only live runs need this: what it answers is recorded like any result.
 #pragma once
 
-#include "rdbtool/guest/calls/answer.h"
+#include "rdbtool/guest/calls/computed_answer.h"
 #include "rdbtool/guest/calls/system_call.h"
 
 #include <optional>
@@ -30,7 +30,7 @@ public:
 
   // Answers the call, or leaves it to the kernel, perhaps with a path of the host's choice in place of the
   // guest's.
-  std::optional<Answer> answer(SystemCall& call);
+  std::optional<ComputedAnswer> answer(SystemCall& call);
 
   // Where a path of the guest's leads that it names as its own /proc/self/exe; else the path itself.
   std::string program_path(int directory, const std::string& path);
@@ -50,17 +50,17 @@ private:
     int pid = 0;
     std::string name; // what comes after the process id, or after that of a thread
   };
-  std::optional<Answer> answer_path(SystemCall& call);
-  std::optional<Answer> answer_program_link(SystemCall& call, const std::string& program);
-  std::optional<Answer> answer_other_process(const SystemCall& call, const ProcEntry& entry);
-  static std::optional<Answer> answer_descriptor(std::string_view name);
-  std::optional<Answer> answer_own_file(SystemCall& call, const std::string& name);
-  std::optional<Answer> open_text(SystemCall& call, const std::string& text);
+  std::optional<ComputedAnswer> answer_path(SystemCall& call);
+  std::optional<ComputedAnswer> answer_program_link(SystemCall& call, const std::string& program);
+  std::optional<ComputedAnswer> answer_other_process(const SystemCall& call, const ProcEntry& entry);
+  static std::optional<ComputedAnswer> answer_descriptor(std::string_view name);
+  std::optional<ComputedAnswer> answer_own_file(SystemCall& call, const std::string& name);
+  std::optional<ComputedAnswer> open_text(SystemCall& call, const std::string& text);
   void redirect(SystemCall& call, const std::string& other);
-  static std::optional<Answer> close_descriptors(const SystemCall& call);
-  std::optional<Answer> answer_limits(const SystemCall& call);
-  std::optional<Answer> answer_prctl(const SystemCall& call);
-  static std::optional<Answer> list_descriptors(const SystemCall& call);
+  static std::optional<ComputedAnswer> close_descriptors(const SystemCall& call);
+  std::optional<ComputedAnswer> answer_limits(const SystemCall& call);
+  std::optional<ComputedAnswer> answer_prctl(const SystemCall& call);
+  static std::optional<ComputedAnswer> list_descriptors(const SystemCall& call);
   std::optional<ProcEntry> entry_of(int directory, const std::string& path);
   // The program, if the entry is the link to one that runs under rdb.
   std::optional<std::string> program_at(const ProcEntry& entry);

@@ -5,7 +5,7 @@
 #include "rdbtool/base/own_memory.h"
 #include "rdbtool/base/raw_syscall.h"
 #include "rdbtool/guest/signals/host_signals.h"
-#include "rdbtool/syscalls/facts.h"
+#include "rdbtool/syscalls/call_properties.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -324,7 +324,7 @@ int64_t AddressSpace::mprotect(uint64_t address, uint64_t length, int protection
 }
 
 std::optional<int64_t> AddressSpace::call(int64_t number, const std::array<uint64_t, 6>& a) {
-  switch (facts_of(number).mapping) {
+  switch (properties_of(number).mapping) {
   case MappingChange::map:
     return mmap(a[0], a[1], static_cast<int>(a[2]), static_cast<int>(a[3]), static_cast<int>(a[4]), a[5]);
   case MappingChange::unmap:

@@ -77,7 +77,7 @@ void MemoryCalls::take_from_child(const VforkMemory& child) {
       listener_.on_remapping(machine_, call, result);
     if (fd >= 0) close(fd);
   }
-  for (const Answer::Write& write : child.take(space)) {
+  for (const ComputedAnswer::Write& write : child.take(space)) {
     if (space.change(write.to, write.bytes.data(), write.bytes.size()) != write.bytes.size())
       bug("what a child by vfork has written to {:#x} could not be put there", write.to.value);
     listener_.on_memory_write(machine_, write.to, write.bytes.data(), write.bytes.size());

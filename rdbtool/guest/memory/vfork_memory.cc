@@ -3,7 +3,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/guest/host/host_descriptors.h"
-#include "rdbtool/syscalls/facts.h"
+#include "rdbtool/syscalls/call_properties.h"
 
 #include <algorithm>
 #include <cstring>
@@ -98,7 +98,7 @@ void VforkMemory::note(const SystemCall& call, int64_t result, const AddressSpac
   Call noted{call, result, {}, 0, 0};
   SyscallArgs& a = noted.call.arguments;
   auto place = static_cast<uint64_t>(result);
-  switch (facts_of(call.number).mapping) {
+  switch (properties_of(call.number).mapping) {
   case MappingChange::map:
     a[0] = place;
     a[3] = (a[3] & ~static_cast<uint64_t>(MAP_FIXED_NOREPLACE)) | MAP_FIXED;
@@ -180,8 +180,8 @@ std::vector<VforkMemory::Call> VforkMemory::calls() const {
   return result;
 }
 
-std::vector<Answer::Write> VforkMemory::take(AddressSpace& space) const {
-  std::vector<Answer::Write> result;
+std::vector<ComputedAnswer::Write> VforkMemory::take(AddressSpace& space) const {
+  std::vector<ComputedAnswer::Write> result;
   off_t at = sizeof(uint64_t);
   for (const Call& call : calls())
     at += static_cast<off_t>(sizeof(StoredCall) + call.file.size());

@@ -5,7 +5,7 @@
 // of the parent's own call.
 #pragma once
 
-#include "rdbtool/guest/calls/answer.h"
+#include "rdbtool/guest/calls/computed_answer.h"
 #include "rdbtool/guest/calls/system_call.h"
 #include "rdbtool/guest/memory/address_space.h"
 
@@ -38,7 +38,7 @@ public:
   // In the parent: the memory calls of the child; and when they have been made here too, the bytes that
   // differ from its own.
   std::vector<Call> calls() const;
-  std::vector<Answer::Write> take(AddressSpace& space) const;
+  std::vector<ComputedAnswer::Write> take(AddressSpace& space) const;
 
 private:
   bool is_noted(const Mapping& mapping) const;

@@ -10,15 +10,15 @@
 
 namespace rdb::guest {
 
-Next SignalDelivery::deliver(const PendingSignal& signal) {
+ThreadOutcome SignalDelivery::deliver(const PendingSignal& signal) {
   listener_.on_signal(machine_, signal);
   bool handled = machine_.action(signal.number).handler > reinterpret_cast<uint64_t>(SIG_IGN);
   GuestAddr stack(page_down(machine_.registers().gpr[engine::RSP]));
-  if (machine_.deliver(signal) != Machine::Delivery::fatal) return Next::go_on;
+  if (machine_.deliver(signal) != Machine::Delivery::fatal) return ThreadOutcome::goes_on;
   // The frame may have had no room.
   if (handled && machine_.fatal_signal() == SIGSEGV) memory_.refuse_growth(stack - 1, "a signal frame");
   end_.end({Ending::Kind::signalled, machine_.fatal_signal()});
-  return Next::ended;
+  return ThreadOutcome::process_ended;
 }
 
 } // namespace rdb::guest

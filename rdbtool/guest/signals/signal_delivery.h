@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where a signal is delivered to a thread of a live process. The listener hears of it first, while the state
 // is still as it was. Then the machine acts on it, just as in a replay: it ignores the signal, or pushes a
-// frame for the guest's handler (Machine::deliver, in deliver_signal.cc). If it can do neither, the process
-// ends here.
+// frame for the guest's handler (Machine::deliver, in signal_disposition.cc). If it can do neither, the
+// process ends here.
 #pragma once
 
 #include "rdbtool/guest/signals/signal_frame.h"
-#include "rdbtool/guest/threads/next.h"
+#include "rdbtool/guest/threads/thread_outcome.h"
 
 namespace rdb::guest {
 
@@ -21,7 +21,7 @@ public:
       : machine_(machine), memory_(memory), end_(end), listener_(listener) {}
 
   // To the current thread.
-  Next deliver(const PendingSignal& signal);
+  ThreadOutcome deliver(const PendingSignal& signal);
 
 private:
   Machine& machine_;

@@ -68,7 +68,7 @@ const cpu_set_t& Affinity::wanted(ThreadId thread) const {
   return found == wanted_.end() ? before_ : found->second;
 }
 
-std::optional<Answer> Affinity::answer(Machine& machine, const SystemCall& call) {
+std::optional<ComputedAnswer> Affinity::answer(Machine& machine, const SystemCall& call) {
   if (!pinned_) return std::nullopt;
   if (call.number == SYS_sched_getaffinity) return get(machine, call.arguments);
   if (call.number == SYS_sched_setaffinity) return set(machine, call.arguments);
@@ -77,41 +77,42 @@ std::optional<Answer> Affinity::answer(Machine& machine, const SystemCall& call)
 }
 
 // A thread that asked for other CPUs than the one all are on believes to be on the first of its own.
-std::optional<Answer> Affinity::current_cpu(Machine& machine, const SyscallArgs& arguments) {
+std::optional<ComputedAnswer> Affinity::current_cpu(Machine& machine, const SyscallArgs& arguments) {
   const cpu_set_t& cpus = wanted(machine.current().id);
   int cpu = sched_getcpu();
   if (cpu < 0 || CPU_ISSET(static_cast<size_t>(cpu), &cpus)) return std::nullopt;
   uint32_t first = 0;
   while (!CPU_ISSET(first, &cpus))
     ++first;
-  Answer answer;
+  ComputedAnswer answer;
   const uint32_t node = 0;
   if (arguments[0] != 0) answer.writes.push_back({GuestAddr(arguments[0]), bytes_of(&first, sizeof first)});
   if (arguments[1] != 0) answer.writes.push_back({GuestAddr(arguments[1]), bytes_of(&node, sizeof node)});
   return answer;
 }
 
-std::optional<Answer> Affinity::get(Machine& machine, const SyscallArgs& arguments) {
+std::optional<ComputedAnswer> Affinity::get(Machine& machine, const SyscallArgs& arguments) {
   ThreadId thread(static_cast<int32_t>(arguments[0]));
   if (thread.value == 0) thread = machine.current().id;
   if (machine.find_thread(thread) == nullptr) return std::nullopt;
   int64_t size = kernel_size();
-  if (arguments[1] < static_cast<uint64_t>(size) || arguments[1] % 8 != 0) return Answer{-EINVAL, {}};
-  return Answer{size, {{GuestAddr(arguments[2]), bytes_of(&wanted(thread), static_cast<size_t>(size))}}};
+  if (arguments[1] < static_cast<uint64_t>(size) || arguments[1] % 8 != 0) return ComputedAnswer{-EINVAL, {}};
+  return ComputedAnswer{size,
+                        {{GuestAddr(arguments[2]), bytes_of(&wanted(thread), static_cast<size_t>(size))}}};
 }
 
-std::optional<Answer> Affinity::set(Machine& machine, const SyscallArgs& arguments) {
+std::optional<ComputedAnswer> Affinity::set(Machine& machine, const SyscallArgs& arguments) {
   ThreadId thread(static_cast<int32_t>(arguments[0]));
   if (thread.value == 0) thread = machine.current().id;
   if (machine.find_thread(thread) == nullptr) return std::nullopt;
   cpu_set_t asked;
   CPU_ZERO(&asked);
   size_t size = std::min<uint64_t>(arguments[1], sizeof asked);
-  if (machine.space().read(GuestAddr(arguments[2]), &asked, size) != size) return Answer{-EFAULT, {}};
+  if (machine.space().read(GuestAddr(arguments[2]), &asked, size) != size) return ComputedAnswer{-EFAULT, {}};
   CPU_AND(&asked, &asked, &before_);
-  if (CPU_COUNT(&asked) == 0) return Answer{-EINVAL, {}};
+  if (CPU_COUNT(&asked) == 0) return ComputedAnswer{-EINVAL, {}};
   wanted_[thread] = asked;
-  return Answer{0, {}};
+  return ComputedAnswer{0, {}};
 }
 
 } // namespace rdb::guest

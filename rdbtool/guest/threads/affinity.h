@@ -3,7 +3,7 @@
 // costs a tenth of one between two. What the guest asks for and is told is kept here instead.
 #pragma once
 
-#include "rdbtool/guest/calls/answer.h"
+#include "rdbtool/guest/calls/computed_answer.h"
 #include "rdbtool/guest/calls/system_call.h"
 
 #include <map>
@@ -27,12 +27,12 @@ public:
   void after_fork(ThreadId number_before);
 
   // While pinned: answers what is about threads of this machine.
-  std::optional<Answer> answer(Machine& machine, const SystemCall& call);
+  std::optional<ComputedAnswer> answer(Machine& machine, const SystemCall& call);
 
 private:
-  std::optional<Answer> get(Machine& machine, const SyscallArgs& arguments);
-  std::optional<Answer> set(Machine& machine, const SyscallArgs& arguments);
-  std::optional<Answer> current_cpu(Machine& machine, const SyscallArgs& arguments);
+  std::optional<ComputedAnswer> get(Machine& machine, const SyscallArgs& arguments);
+  std::optional<ComputedAnswer> set(Machine& machine, const SyscallArgs& arguments);
+  std::optional<ComputedAnswer> current_cpu(Machine& machine, const SyscallArgs& arguments);
   const cpu_set_t& wanted(ThreadId thread) const;
 
   bool pinned_ = false;

@@ -7,7 +7,7 @@
 #include "rdbtool/guest/signals/signal_inbox.h"
 #include "rdbtool/guest/threads/one_thread_calls.h"
 #include "rdbtool/guest/threads/turns.h"
-#include "rdbtool/syscalls/facts.h"
+#include "rdbtool/syscalls/call_properties.h"
 
 #include <cerrno>
 #include <sys/stat.h>
@@ -17,8 +17,8 @@ namespace rdb::guest {
 
 Baton::During Baton::best_for(const CallShape& shape, const SyscallArgs& arguments) const {
   if (machine_.threads().size() == 1 || shape.blocking == Blocking::never) return During::kept;
-  const CallFacts& facts = shape.info->facts;
-  if (facts.reads == DataForm::none && facts.writes == DataForm::none) return During::given_away;
+  const CallProperties& properties = shape.info->properties;
+  if (properties.reads == DataForm::none && properties.writes == DataForm::none) return During::given_away;
   struct stat file;
   auto fd = static_cast<int64_t>(static_cast<int32_t>(arguments[0]));
   bool regular = raw_syscall(SYS_fstat, fd, reinterpret_cast<int64_t>(&file)) == 0 && S_ISREG(file.st_mode);

@@ -87,7 +87,7 @@ int64_t GuestThreads::start(const SystemCall& call) {
   return id;
 }
 
-Next GuestThreads::end_current(const SystemCall& call) {
+ThreadOutcome GuestThreads::end_current(const SystemCall& call) {
   Machine& machine = p_.machine;
   Thread& self = machine.current();
   int status = static_cast<int>(call.arguments[0]) & 0xFF;
@@ -97,7 +97,7 @@ Next GuestThreads::end_current(const SystemCall& call) {
   p_.futexes.end_thread(self);
   if (machine.threads().size() == 1) {
     p_.end.end({Ending::Kind::exited, leader_status_});
-    return Next::ended;
+    return ThreadOutcome::process_ended;
   }
   p_.listener.on_thread_end(machine, status);
   p_.listener.on_turn_end(machine);
@@ -110,7 +110,7 @@ Next GuestThreads::end_current(const SystemCall& call) {
   fibers_.forget(self);
   machine.remove_thread(self);
   p_.turns.end();
-  return Next::thread_over;
+  return ThreadOutcome::thread_ended;
 }
 
 void GuestThreads::leave_last_fiber() {

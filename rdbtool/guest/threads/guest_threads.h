@@ -5,8 +5,8 @@
 
 #include "rdbtool/guest/calls/system_call.h"
 #include "rdbtool/guest/threads/fibers.h"
-#include "rdbtool/guest/threads/next.h"
 #include "rdbtool/guest/threads/os_threads.h"
+#include "rdbtool/guest/threads/thread_outcome.h"
 
 #include <cstdint>
 #include <functional>
@@ -48,7 +48,7 @@ public:
   // Makes a thread as this call says, ready to run. Returns its id, which is the call's result, or -errno.
   int64_t start(const SystemCall& call);
   // The current thread makes this call of exit.
-  Next end_current(const SystemCall& call);
+  ThreadOutcome end_current(const SystemCall& call);
   // From the fiber of a thread that is over, back to the stack of main().
   [[noreturn]] void leave_last_fiber();
 

@@ -6,7 +6,7 @@
 #include "rdbtool/guest/signals/interruptible_call.h"
 #include "rdbtool/guest/signals/signal_inbox.h"
 #include "rdbtool/guest/threads/turns.h"
-#include "rdbtool/syscalls/facts.h"
+#include "rdbtool/syscalls/call_properties.h"
 
 #include <cerrno>
 #include <climits>
@@ -64,13 +64,13 @@ int64_t OneThreadCalls::sleep(int64_t number, const SyscallArgs& arguments) {
 
 int64_t OneThreadCalls::wait_with_timeout(int64_t number, const SyscallArgs& arguments) {
   Thread& self = machine_.current();
-  const CallFacts& facts = facts_of(number);
-  auto index = static_cast<size_t>(facts.timeout_arg);
+  const CallProperties& properties = properties_of(number);
+  auto index = static_cast<size_t>(properties.timeout_arg);
   std::optional<timespec> deadline;
   timespec zero{0, 0};
   int64_t raw[6];
   std::memcpy(raw, arguments.data(), sizeof raw);
-  if (facts.timeout_unit == TimeUnit::milliseconds) {
+  if (properties.timeout_unit == TimeUnit::milliseconds) {
     auto timeout = static_cast<int32_t>(arguments[index]);
     if (timeout >= 0) deadline = later(CLOCK_MONOTONIC, {timeout / 1000, timeout % 1000 * 1'000'000L});
     raw[index] = 0;
@@ -78,7 +78,7 @@ int64_t OneThreadCalls::wait_with_timeout(int64_t number, const SyscallArgs& arg
     timespec time;
     if (arguments[index] != 0) {
       std::memcpy(&time, reinterpret_cast<const void*>(arguments[index]), sizeof time);
-      if (facts.timeout_unit == TimeUnit::timeval) time.tv_nsec *= 1000;
+      if (properties.timeout_unit == TimeUnit::timeval) time.tv_nsec *= 1000;
       deadline = later(CLOCK_MONOTONIC, time);
     }
     raw[index] = reinterpret_cast<int64_t>(&zero);
@@ -146,8 +146,8 @@ int64_t OneThreadCalls::call(const CallShape& shape, const SyscallArgs& argument
   default:
     break;
   }
-  if (shape.info->facts.timeout_arg != kNoArgument) return wait_with_timeout(number, arguments);
-  if (short event = shape.info->facts.waits_for) return wait_for_file(event, shape, arguments);
+  if (shape.info->properties.timeout_arg != kNoArgument) return wait_with_timeout(number, arguments);
+  if (short event = shape.info->properties.waits_for) return wait_for_file(event, shape, arguments);
   return interruptible_call(machine_, machine_.current(), shape, arguments);
 }
 

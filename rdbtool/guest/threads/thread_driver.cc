@@ -71,29 +71,29 @@ void ThreadDriver::run_in_os_thread(Thread& self) {
   p_.end.end_orphan();
 }
 
-Next ThreadDriver::run_turns(Thread& self) {
-  Next next = Next::go_on;
-  while (next == Next::go_on) {
+ThreadOutcome ThreadDriver::run_turns(Thread& self) {
+  ThreadOutcome outcome = ThreadOutcome::goes_on;
+  while (outcome == ThreadOutcome::goes_on) {
     if (!self.sent.empty()) SignalInbox::take_sent(self);
     if (self.pending) {
-      next = take_signal(self);
+      outcome = take_signal(self);
       continue;
     }
     if (p_.machine.engine().executed() >= max_instructions_) {
       p_.end.end({Ending::Kind::stopped, 0});
-      return Next::ended;
+      return ThreadOutcome::process_ended;
     }
     Turns::State turn = p_.turns.state();
     if (turn == Turns::State::over)
       p_.turns.pass();
     else
-      next = run_guest(turn);
+      outcome = run_guest(turn);
   }
-  return next;
+  return outcome;
 }
 
 // Delivers the pending signal, or lets the guest run for a while first if it is delayed.
-Next ThreadDriver::take_signal(Thread& self) {
+ThreadOutcome ThreadDriver::take_signal(Thread& self) {
   Machine& machine = p_.machine;
   uint64_t delay = std::max(p_.scheduler.signal_delay(), p_.inbox.hold_back(self));
   if (delay != 0 && !self.delayed) {
@@ -101,22 +101,22 @@ Next ThreadDriver::take_signal(Thread& self) {
     machine.engine().run(0); // the interruption is noticed
     return handle(run(std::min(delay, p_.listener.on_run(machine))));
   }
-  Next next = Next::go_on;
+  ThreadOutcome outcome = ThreadOutcome::goes_on;
   if (std::optional<PendingSignal> signal = p_.inbox.take(self))
-    next = p_.delivery.deliver(*signal);
+    outcome = p_.delivery.deliver(*signal);
   else if (self.mask_before)
     machine.set_mask(*std::exchange(self.mask_before, std::nullopt));
   // Opens the kernel's mask again where no handler was entered.
-  if (next == Next::go_on) machine.set_mask(machine.mask());
+  if (outcome == ThreadOutcome::goes_on) machine.set_mask(machine.mask());
   // What has waited together with it comes at the same place: handlers stack up.
   self.delayed = self.pending;
   // A handler is no place to go on searching: where signals come often, there would be nothing else.
   p_.turns.end_search();
-  return next;
+  return outcome;
 }
 
 // Runs guest code up to the next thing to look at, and deals with what has stopped it.
-Next ThreadDriver::run_guest(Turns::State turn) {
+ThreadOutcome ThreadDriver::run_guest(Turns::State turn) {
   Machine& machine = p_.machine;
   uint64_t executed = machine.engine().executed();
   uint64_t limit = max_instructions_ - executed;
@@ -135,18 +135,18 @@ engine::Stop ThreadDriver::run(uint64_t limit) {
   return p_.machine.options().lockstep ? lockstep_.run(limit) : p_.machine.run_guest(limit);
 }
 
-Next ThreadDriver::handle(const engine::Stop& stop) {
+ThreadOutcome ThreadDriver::handle(const engine::Stop& stop) {
   switch (stop.reason) {
   case engine::StopReason::system_call:
     return handle_system_call();
   case engine::StopReason::input:
     p_.machine.engine().finish_input(p_.executor.execute_instruction(p_.machine, stop.input));
-    return Next::go_on;
+    return ThreadOutcome::goes_on;
   case engine::StopReason::fault:
     return handle_fault(stop.fault);
   case engine::StopReason::limit:
   case engine::StopReason::interrupted:
-    return Next::go_on;
+    return ThreadOutcome::goes_on;
   case engine::StopReason::address:
   case engine::StopReason::access:
   case engine::StopReason::written:
@@ -155,23 +155,23 @@ Next ThreadDriver::handle(const engine::Stop& stop) {
   bug("a stop that nobody asked for at {:#x}", p_.machine.registers().rip);
 }
 
-Next ThreadDriver::handle_system_call() {
-  Next next = p_.dispatcher.dispatch();
-  if (next != Next::go_on) return next;
+ThreadOutcome ThreadDriver::handle_system_call() {
+  ThreadOutcome outcome = p_.dispatcher.dispatch();
+  if (outcome != ThreadOutcome::goes_on) return outcome;
   Thread& self = p_.machine.current();
   p_.inbox.let_in_again(self);
   // What came during the call comes before it returns: the program relies on it after raise(), sigsuspend()
   // and an unblocking sigprocmask().
   bool waits = self.pending || !self.sent.empty();
   self.delayed = waits && p_.inbox.hold_back(self) != SignalInbox::kHoldBack;
-  return next;
+  return outcome;
 }
 
 bool ThreadDriver::mends(const engine::Fault& fault) {
   return p_.memory.grow_for(fault) || p_.listener.on_unreachable_memory(p_.machine, fault);
 }
 
-Next ThreadDriver::handle_fault(const engine::Fault& fault) {
+ThreadOutcome ThreadDriver::handle_fault(const engine::Fault& fault) {
   if (!mends(fault)) return p_.delivery.deliver(p_.machine.signal_of(fault));
   // One that repeats, or gathers, may have done a part, and replay does it as a whole: no signal comes and no
   // other thread runs before it is done.

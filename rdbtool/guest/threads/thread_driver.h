@@ -22,7 +22,7 @@
 #include "rdbtool/engine/engine.h"
 #include "rdbtool/guest/process/lockstep.h"
 #include "rdbtool/guest/threads/fork_check.h"
-#include "rdbtool/guest/threads/next.h"
+#include "rdbtool/guest/threads/thread_outcome.h"
 #include "rdbtool/guest/threads/turns.h"
 
 #include <cstdint>
@@ -68,13 +68,13 @@ public:
   void check_copies(const Ending& ending) const { copies_.check(ending); }
 
 private:
-  Next run_turns(Thread& self);
-  Next take_signal(Thread& self);
-  Next run_guest(Turns::State turn);
+  ThreadOutcome run_turns(Thread& self);
+  ThreadOutcome take_signal(Thread& self);
+  ThreadOutcome run_guest(Turns::State turn);
   engine::Stop run(uint64_t limit);
-  Next handle(const engine::Stop& stop);
-  Next handle_system_call();
-  Next handle_fault(const engine::Fault& fault);
+  ThreadOutcome handle(const engine::Stop& stop);
+  ThreadOutcome handle_system_call();
+  ThreadOutcome handle_fault(const engine::Fault& fault);
   bool mends(const engine::Fault& fault);
 
   Parts p_;

@@ -7,7 +7,7 @@
 #include "rdbtool/guest/host/host_descriptors.h"
 #include "rdbtool/guest/memory/file_holes.h"
 #include "rdbtool/record/shared_memory/process_liveness.h"
-#include "rdbtool/syscalls/facts.h"
+#include "rdbtool/syscalls/call_properties.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -364,7 +364,7 @@ void SharedPages::mappings_changed(const guest::AddressSpace& space, const guest
   };
   bool protects = call.number == SYS_mprotect || call.number == SYS_pkey_mprotect;
   bool removes = call.number == SYS_madvise && a[2] == MADV_REMOVE;
-  if (!changes_mappings(facts_of(call.number)) && !removes) return;
+  if (!changes_mappings(properties_of(call.number)) && !removes) return;
   for (Area& area : areas_) {
     if (end <= area.begin || begin >= area.end) continue;
     if (call.number == SYS_mremap || removes)

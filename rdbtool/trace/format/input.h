@@ -5,6 +5,7 @@
 // affair.
 #pragma once
 
+#include "rdbtool/base/memory_write.h"
 #include "rdbtool/base/types.h"
 
 #include <cstdint>
@@ -13,16 +14,6 @@
 #include <variant>
 
 namespace rdb::trace {
-
-// Bytes that rdb puts into guest memory on behalf of the kernel. `data` belongs to whoever made the struct:
-// when recording it is read before append returns, when reading it is valid until the next call of next().
-struct MemoryWrite {
-  GuestAddr address;
-  const uint8_t* data = nullptr;
-  size_t size = 0;
-
-  std::span<const uint8_t> bytes() const { return {data, size}; }
-};
 
 // The general registers at a process's start, in the order of the instruction encoding (rax, rcx, rdx, rbx,
 // rsp, rbp, rsi, rdi, r8 ... r15). The kernel starts a program with vector state in its initial
@@ -90,7 +81,7 @@ struct SyscallInput {
   uint64_t hash = 0; // over arguments and registers at the call, to compare on replay
 };
 
-enum class SignalDelivery : uint8_t {
+enum class SignalOutcome : uint8_t {
   handler = 1, // a frame is built and the guest's handler runs
   fatal = 2,   // the default action ends the process
   ignored = 3, // noted only
@@ -98,7 +89,7 @@ enum class SignalDelivery : uint8_t {
 
 struct SignalInput {
   int32_t number = 0;
-  SignalDelivery action = SignalDelivery::handler;
+  SignalOutcome action = SignalOutcome::handler;
   bool synchronous = false;  // a fault of the instruction at this time
   GuestAddr handler;         // kHandler: the guest's function
   GuestAddr frame;           // kHandler: lowest address of the frame

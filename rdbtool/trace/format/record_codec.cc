@@ -110,7 +110,7 @@ void put(const SignalInput& x, CodecState&, RecordSink& sink) {
 bool get(RecordSource& source, CodecState&, SignalInput& x) {
   ByteSource& in = source.bytes;
   x.hash = source.hashes.u64();
-  if (!read_i32(in, x.number) || !read_enum(in, x.action, SignalDelivery::ignored) ||
+  if (!read_i32(in, x.number) || !read_enum(in, x.action, SignalOutcome::ignored) ||
       !read_flag(in, x.synchronous))
     return false;
   x.handler = GuestAddr(in.varint());

@@ -50,7 +50,7 @@ bool check(SyscallInput& x) {
 }
 bool check(SignalInput& x) {
   make_bool(x.synchronous);
-  return in_range(x.action, SignalDelivery::ignored);
+  return in_range(x.action, SignalOutcome::ignored);
 }
 bool check(InstructionInput& x) {
   return in_range(x.op, InstructionOp::other) && x.count <= std::size(x.values);

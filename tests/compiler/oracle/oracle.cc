@@ -92,33 +92,33 @@ uint64_t evaluate(const std::vector<Step>& steps, const ucontext_t& context) {
   for (const Step& step : steps) {
     uint64_t b = 0;
     switch (step.op) {
-    case Op::kRegister:
+    case Op::push_register:
       stack.push_back(general(context, static_cast<Register>(step.operand)));
       continue;
-    case Op::kConstant:
+    case Op::push_constant:
       stack.push_back(step.operand);
       continue;
-    case Op::kAddress:
+    case Op::push_address:
       stack.push_back(program_address(step.address));
       continue;
-    case Op::kNeg:
+    case Op::neg:
       stack.back() = -stack.back();
       continue;
-    case Op::kNot:
+    case Op::bit_not:
       stack.back() = ~stack.back();
       continue;
-    case Op::kLoad: {
+    case Op::load: {
       uint64_t value = 0;
       memcpy(&value, reinterpret_cast<void*>(stack.back()), step.operand);
       stack.back() = value;
       continue;
     }
-    case Op::kSignExtend: {
+    case Op::sign_extend: {
       unsigned shift = 64 - static_cast<unsigned>(step.operand);
       stack.back() = static_cast<uint64_t>(static_cast<int64_t>(stack.back() << shift) >> shift);
       continue;
     }
-    case Op::kZeroExtend: {
+    case Op::zero_extend: {
       unsigned shift = 64 - static_cast<unsigned>(step.operand);
       stack.back() = stack.back() << shift >> shift;
       continue;
@@ -130,55 +130,55 @@ uint64_t evaluate(const std::vector<Step>& steps, const ucontext_t& context) {
     uint64_t& a = stack.back();
     auto sa = static_cast<int64_t>(a), sb = static_cast<int64_t>(b);
     switch (step.op) {
-    case Op::kAdd:
+    case Op::add:
       a += b;
       break;
-    case Op::kSub:
+    case Op::sub:
       a -= b;
       break;
-    case Op::kMul:
+    case Op::mul:
       a *= b;
       break;
-    case Op::kDiv:
+    case Op::div:
       a = static_cast<uint64_t>(sa / sb);
       break;
-    case Op::kMod:
+    case Op::mod:
       a %= b;
       break;
-    case Op::kAnd:
+    case Op::bit_and:
       a &= b;
       break;
-    case Op::kOr:
+    case Op::bit_or:
       a |= b;
       break;
-    case Op::kXor:
+    case Op::bit_xor:
       a ^= b;
       break;
-    case Op::kShl:
+    case Op::shl:
       a <<= b;
       break;
-    case Op::kShr:
+    case Op::shr:
       a >>= b;
       break;
-    case Op::kSar:
+    case Op::sar:
       a = static_cast<uint64_t>(sa >> b);
       break;
-    case Op::kEq:
+    case Op::eq:
       a = a == b;
       break;
-    case Op::kNe:
+    case Op::ne:
       a = a != b;
       break;
-    case Op::kLt:
+    case Op::lt:
       a = sa < sb;
       break;
-    case Op::kLe:
+    case Op::le:
       a = sa <= sb;
       break;
-    case Op::kGt:
+    case Op::gt:
       a = sa > sb;
       break;
-    case Op::kGe:
+    case Op::ge:
       a = sa >= sb;
       break;
     default:
@@ -191,15 +191,15 @@ uint64_t evaluate(const std::vector<Step>& steps, const ucontext_t& context) {
 // The memory that a part is in, or null if it is a value.
 char* memory_of(const Part& part, const Argument& argument, const ucontext_t& context) {
   switch (part.cls) {
-  case Class::kStack:
+  case Class::stack:
     return reinterpret_cast<char*>(general(context, part.reg) + static_cast<uint64_t>(part.reg_offset));
-  case Class::kGlobal:
+  case Class::global:
     return reinterpret_cast<char*>(program_address(part.address));
-  case Class::kTls:
+  case Class::tls:
     return tls_block + part.address.value;
-  case Class::kAddress:
+  case Class::address:
     return reinterpret_cast<char*>(evaluate(part.steps, context));
-  case Class::kActivation: {
+  case Class::activation: {
     uint64_t frame = general(context, part.reg) + static_cast<uint64_t>(part.reg_offset);
     auto& storage = activations[{part.activation, frame}];
     if (storage.empty()) storage.resize(argument.size);
@@ -211,18 +211,18 @@ char* memory_of(const Part& part, const Argument& argument, const ucontext_t& co
 }
 
 void copy_value(const Part& part, char* to, const ucontext_t& context) {
-  if (part.cls == Class::kUnread) {
+  if (part.cls == Class::unread) {
     memset(to, 0xaa, part.size); // if it is read after all, that shows
-  } else if (part.cls == Class::kConstant) {
+  } else if (part.cls == Class::constant) {
     memcpy(to, part.bytes.data(), part.size);
-  } else if (part.cls == Class::kRegister && part.reg >= 17 && part.reg <= 32) {
+  } else if (part.cls == Class::in_register && part.reg >= 17 && part.reg <= 32) {
     memcpy(to, &context.uc_mcontext.fpregs->_xmm[part.reg - 17], part.size);
-  } else if (part.cls == Class::kRegister) {
+  } else if (part.cls == Class::in_register) {
     uint64_t value = general(context, part.reg);
     memcpy(to, &value, part.size);
-  } else if (part.cls == Class::kValue) {
+  } else if (part.cls == Class::value) {
     uint64_t value =
-        part.steps.size() == 1 && part.steps[0].op == Op::kRegister && part.steps[0].operand >= 17
+        part.steps.size() == 1 && part.steps[0].op == Op::push_register && part.steps[0].operand >= 17
             ? 0
             : evaluate(part.steps, context);
     memcpy(to, &value, part.size);
@@ -233,7 +233,7 @@ void copy_value(const Part& part, char* to, const ucontext_t& context) {
 
 void fill_tls_slots() {
   for (size_t i = 0; i < descriptors.symbols.size(); ++i)
-    if (descriptors.symbols[i].thread_local_ && descriptors.symbols[i].owner == Owner::kProgram)
+    if (descriptors.symbols[i].thread_local_ && descriptors.symbols[i].owner == Owner::program)
       slots[i] = reinterpret_cast<void*>(tls_block + descriptors.symbols[i].address.value);
 }
 
@@ -248,7 +248,7 @@ void run(const Location& location, const ucontext_t& context) {
   for (const Argument& argument : descriptors.arguments) {
     if (argument.region != location.region || argument.instance != location.instance) continue;
     for (const Part& part : argument.parts)
-      if (part.cls == Class::kUnavailable) {
+      if (part.cls == Class::unavailable) {
         if (getenv("RDB_ORACLE_VERBOSE"))
           fprintf(stderr, "oracle: line %u: %s: %s\n", region.begin_line, argument.name.c_str(),
                   part.reason.c_str());
@@ -357,15 +357,15 @@ void plant(const Address& address, Side side, Place place) {
     entry->second.original = *reinterpret_cast<unsigned char*>(at);
     poke(at, 0xcc);
   }
-  (side == Side::kBefore ? entry->second.before : entry->second.after).push_back(place);
+  (side == Side::before ? entry->second.before : entry->second.after).push_back(place);
 }
 
 void fill_slots() {
   for (size_t i = 0; i < descriptors.symbols.size(); ++i) {
     const Symbol& symbol = descriptors.symbols[i];
-    if (symbol.owner == Owner::kProgram && !symbol.thread_local_)
+    if (symbol.owner == Owner::program && !symbol.thread_local_)
       slots[i] = reinterpret_cast<void*>(program_address(symbol.address));
-    if (symbol.owner == Owner::kLibrary) slots[i] = (dlsym(RTLD_DEFAULT, symbol.name.c_str()));
+    if (symbol.owner == Owner::library) slots[i] = (dlsym(RTLD_DEFAULT, symbol.name.c_str()));
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rdbtool/debug/isolation/fallback.h"
+#include "rdbtool/debug/isolation/crash_recovery.h"
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/print_error.h"
@@ -50,7 +50,7 @@ int wait_for_end(pid_t process) {
 
 } // namespace
 
-bool Fallback::begin_loading(const std::string& module) {
+bool CrashRecovery::begin_loading(const std::string& module) {
   if (!in_use_) return false;
   std::fflush(nullptr);
   void* memory = mmap(nullptr, sizeof(bool), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -74,14 +74,15 @@ bool Fallback::begin_loading(const std::string& module) {
   end_in_the_same_way(status);
 }
 
-bool Fallback::make_copy(uint64_t ticks) {
+bool CrashRecovery::make_copy(uint64_t ticks) {
   next_ = ticks + (kFirstInterval << copies_);
   ++copies_;
   std::fflush(nullptr);
   for (;;) {
-    void* memory = mmap(nullptr, sizeof(Message), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void* memory =
+        mmap(nullptr, sizeof(SuccessorReport), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return false; // then there is no way back
-    auto* message = new (memory) Message;
+    auto* message = new (memory) SuccessorReport;
     pid_t successor = fork();
     if (successor < 0) return false;
     if (successor == 0) {
@@ -92,9 +93,9 @@ bool Fallback::make_copy(uint64_t ticks) {
     // This process is the copy from now on.
     wait_for(successor, *message);
     // What has run out of time may do so at an earlier hit than in the first attempt.
-    std::erase_if(places_, [&](const Message& place) { return place.is_about(*message); });
+    std::erase_if(places_, [&](const SuccessorReport& place) { return place.is_about(*message); });
     places_.push_back(*message);
-    munmap(memory, sizeof(Message));
+    munmap(memory, sizeof(SuccessorReport));
     catches_up_ = true;
     be_silent(true);
     // Another region may go wrong later: the copy stays, and what goes on is a new successor.
@@ -102,7 +103,7 @@ bool Fallback::make_copy(uint64_t ticks) {
 }
 
 // Comes back if the replay is to go on from here; else ends as the successor did.
-void Fallback::wait_for(pid_t successor, const Message& message) {
+void CrashRecovery::wait_for(pid_t successor, const SuccessorReport& message) {
   int status = wait_for_end(successor);
   bool interrupted = WIFSIGNALED(status) && is_for_all(WTERMSIG(status));
   if (message.count != nullptr && !interrupted) {
@@ -116,19 +117,19 @@ void Fallback::wait_for(pid_t successor, const Message& message) {
   end_in_the_same_way(status);
 }
 
-void Fallback::say_why(const char* reason) {
+void CrashRecovery::say_why(const char* reason) {
   if (message_ == nullptr) return;
   std::strncpy(message_->reason, reason, sizeof message_->reason - 1);
 }
 
-void Fallback::go_back() {
+void CrashRecovery::go_back() {
   if (message_ == nullptr) return;
   message_->told = true;
   _exit(kExitFailure);
 }
 
-bool Fallback::is_place(const RegionCount& count) {
-  auto found = std::find_if(places_.begin(), places_.end(), [&](const Message& place) {
+bool CrashRecovery::is_place(const RegionCount& count) {
+  auto found = std::find_if(places_.begin(), places_.end(), [&](const SuccessorReport& place) {
     return place.is_about(count) && count.hits + 1 == place.hits;
   });
   if (found == places_.end()) return false;
@@ -139,9 +140,9 @@ bool Fallback::is_place(const RegionCount& count) {
   return true;
 }
 
-void Fallback::be_silent(bool silent) {
+void CrashRecovery::be_silent(bool silent) {
   std::fflush(nullptr);
-  for (Output& output : outputs_) {
+  for (MutedOutput& output : outputs_) {
     if (silent && output.saved < 0) {
       int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
       output.saved = fcntl(output.descriptor, F_DUPFD_CLOEXEC, 100);

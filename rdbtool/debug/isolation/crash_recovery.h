@@ -15,9 +15,9 @@ namespace rdb::debug {
 
 class DebugSession;
 
-class Fallback {
+class CrashRecovery {
 public:
-  explicit Fallback(DebugSession& session) : session_(session) {}
+  explicit CrashRecovery(DebugSession& session) : session_(session) {}
   // A descriptor that the user sees. Nothing goes there while the replay catches up.
   void add_output(int descriptor) { outputs_.push_back({descriptor, -1}); }
   void use() { in_use_ = true; }
@@ -40,7 +40,7 @@ public:
   // no timers yet.
   bool begin_loading(const std::string& module);
   // Around a piece of debug code. If this process ends meanwhile, in whatever way, the last copy goes on,
-  // where that piece is given up when it comes to this hit.
+  // where that piece is aborted when it comes to this hit.
   void enter(const RegionCount& count) {
     if (message_ == nullptr) return;
     message_->callback = count.callback;
@@ -59,12 +59,12 @@ public:
   void go_back();
   // Returns true if debug code went wrong at this hit in a process that this one is the copy of: then it does
   // not run any more. After the last such hit the user sees again what happens.
-  bool gives_up_here(const RegionCount& count) { return catches_up_ && is_place(count); }
+  bool aborts_here(const RegionCount& count) { return catches_up_ && is_place(count); }
 
 private:
   static constexpr int kMostCopies = 8;
   // Written by a copy's successor: what it was doing when it ended.
-  struct Message {
+  struct SuccessorReport {
     // What runs; null while nothing does. The copy has a region's at the same address; callbacks, which it
     // may not have yet, are known by their number.
     const RegionCount* count = nullptr;
@@ -73,18 +73,18 @@ private:
     bool told = false;     // the user knows why
     char reason[400] = ""; // if it is known
 
-    bool is_about(const Message& other) const {
+    bool is_about(const SuccessorReport& other) const {
       return callback == other.callback && (callback != 0 || count == other.count);
     }
     bool is_about(const RegionCount& other) const {
       return callback == other.callback && (callback != 0 || count == &other);
     }
   };
-  struct Output {
+  struct MutedOutput {
     int descriptor;
     int saved;
   };
-  void wait_for(pid_t successor, const Message& message);
+  void wait_for(pid_t successor, const SuccessorReport& message);
   void be_silent(bool silent);
   bool is_place(const RegionCount& count);
 
@@ -92,12 +92,12 @@ private:
   bool in_use_ = false;
   uint64_t next_ = 0;
   int copies_ = 0;
-  Message* message_ = nullptr; // to the copy that waits
+  SuccessorReport* message_ = nullptr; // to the copy that waits
   bool muted_ = false;
   bool catches_up_ = false;
   // Where successors of this copy ended, as far as it has not come there yet: the user was told of each.
-  std::vector<Message> places_;
-  std::vector<Output> outputs_;
+  std::vector<SuccessorReport> places_;
+  std::vector<MutedOutput> outputs_;
 };
 
 } // namespace rdb::debug

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs with the guest's FS base and vector registers: compiled for general registers only, without stack
 // protector, and calling nothing that is not (see CMakeLists.txt).
-#include "rdbtool/replay/fast_syscall.h"
+#include "rdbtool/replay/answer_call_fast.h"
 
 #include "rdbtool/guest/process/state_hash.h"
 #include "rdbtool/guest/signals/host_signals.h"
-#include "rdbtool/syscalls/facts.h"
+#include "rdbtool/syscalls/call_properties.h"
 
 namespace rdb::replay {
 namespace {
@@ -34,7 +34,7 @@ bool answer(void* context, engine::Registers& regs, uint64_t executed) {
 } // namespace
 
 bool can_answer_fast(const trace::SyscallInput& call) {
-  return facts_of(call.number).fast != FastPath::no && call.output == trace::OutputStream::none &&
+  return properties_of(call.number).fast != FastPath::no && call.output == trace::OutputStream::none &&
          call.result != guest::kNotStarted;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The few routines between host and translated code, written into the code cache when it is made.
+// The routines that switch between host and translated code, written into the code cache when it is made.
 //
 // The problem: host and guest share the thread that they run on, but nothing else. The guest's registers may
 // hold anything, its stack pointer may point to nothing, and both use the FS base and the vector registers
@@ -27,7 +27,7 @@
 
 namespace rdb::engine {
 
-struct Glue {
+struct ContextSwitch {
   void (*enter)() = nullptr;     // loads the guest's registers and jumps to State::resume
   uint8_t* leave = nullptr;      // saves the guest's registers and returns from enter()
   uint8_t* fast_leave = nullptr; // the same, but the host may go on at once: see State::fast_entry
@@ -40,6 +40,6 @@ struct Glue {
 };
 
 // `miss_exit` is the exit number that tells the host of an indirect miss.
-Glue emit_glue(Emitter& emit, State& state, const Cpu& cpu, uint32_t miss_exit);
+ContextSwitch emit_context_switch(Emitter& emit, State& state, const Cpu& cpu, uint32_t miss_exit);
 
 } // namespace rdb::engine

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// System calls that replay can answer without leaving guest code: read from the log ahead of time, checked as
-// strictly as any other. Whatever is not as expected is left to the long way, which says what is wrong.
+// Answers system calls from the log without leaving translated code. The calls are read ahead of time, and
+// each is checked as strictly as any other. Whatever is not as expected is left to the complete path
+// (answer_call.cc), which says what is wrong.
 #pragma once
 
 #include "rdbtool/engine/engine.h"

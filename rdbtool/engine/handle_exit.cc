@@ -23,29 +23,29 @@ bool has_control_register(uint64_t number) {
 } // namespace
 
 // In the order of ExitKind.
-constexpr Translator::TakeExit Translator::kTakeExit[] = {
-    &Translator::take_direct,   // direct
-    &Translator::take_indirect, // indirect
-    &Translator::take_limit,    // limit
-    &Translator::take_limit,    // hot
-    &Translator::take_limit,    // limit_or_hot
-    &Translator::take_system_call, &Translator::take_input,   &Translator::take_emulated,
-    &Translator::take_invalid,     &Translator::take_refused, &Translator::take_watch,
-    &Translator::take_stop,        &Translator::take_hook,    &Translator::take_step,
-    &Translator::take_changed,
+constexpr Translator::ExitHandler Translator::kExitHandlers[] = {
+    &Translator::handle_direct,   // direct
+    &Translator::handle_indirect, // indirect
+    &Translator::handle_limit,    // limit
+    &Translator::handle_limit,    // hot
+    &Translator::handle_limit,    // limit_or_hot
+    &Translator::handle_system_call, &Translator::handle_input,   &Translator::handle_emulated,
+    &Translator::handle_invalid,     &Translator::handle_refused, &Translator::handle_watch,
+    &Translator::handle_stop,        &Translator::handle_hook,    &Translator::handle_step,
+    &Translator::handle_changed,
 };
 
 // Some exits enter translated code again at once; then there is another exit to take.
-Translator::Next Translator::take_exit(Stop& stop) {
-  static_assert(std::size(kTakeExit) == static_cast<size_t>(ExitKind::changed) + 1);
+Translator::Next Translator::handle_exit(Stop& stop) {
+  static_assert(std::size(kExitHandlers) == static_cast<size_t>(ExitKind::changed) + 1);
   for (;;) {
     uint32_t number = state_.exit_number;
-    if (number == kExitHooked) return take_left_hook();
-    if (number == kExitFault) return take_signal(stop);
+    if (number == kExitHooked) return handle_left_hook();
+    if (number == kExitFault) return handle_signal(stop);
     const Exit& exit = cache_.exit(number);
     count_to_exit(exit.owed);
     state_.registers.rip = exit.target;
-    Next next = (this->*kTakeExit[static_cast<size_t>(exit.kind)])(stop, exit);
+    Next next = (this->*kExitHandlers[static_cast<size_t>(exit.kind)])(stop, exit);
     if (next != Next::entered) return next;
   }
 }
@@ -56,13 +56,13 @@ void Translator::count_to_exit(int owed) {
 }
 
 // A hook does not want the code after it to go on.
-Translator::Next Translator::take_left_hook() {
+Translator::Next Translator::handle_left_hook() {
   if (hook_calls_.failure) std::rethrow_exception(std::exchange(hook_calls_.failure, nullptr));
   return Next::go_on;
 }
 
 // A signal handler has left translated code: see InterruptedCode.
-Translator::Next Translator::take_signal(Stop& stop) {
+Translator::Next Translator::handle_signal(Stop& stop) {
   count_to_exit(interrupted_code_.owed);
   const uint64_t pc = interrupted_code_.pc;
   state_.registers.rip = pc;
@@ -85,12 +85,12 @@ Translator::Next Translator::take_signal(Stop& stop) {
   __builtin_unreachable();
 }
 
-Translator::Next Translator::take_direct(Stop&, const Exit& exit) {
+Translator::Next Translator::handle_direct(Stop&, const Exit& exit) {
   next_entry_.link = exit.branch != 0 ? state_.exit_number : 0;
   return Next::go_on;
 }
 
-Translator::Next Translator::take_indirect(Stop& stop, const Exit&) {
+Translator::Next Translator::handle_indirect(Stop& stop, const Exit&) {
   if (!is_canonical(state_.indirect_target)) return bad_target(stop);
   state_.registers.rip = state_.indirect_target;
   next_entry_.publish_indirect = state_.exit_number == kExitIndirectMiss;
@@ -99,7 +99,7 @@ Translator::Next Translator::take_indirect(Stop& stop, const Exit&) {
 }
 
 // The budget is used up, or a block has been executed so often that it becomes the head of a trace.
-Translator::Next Translator::take_limit(Stop&, const Exit& exit) {
+Translator::Next Translator::handle_limit(Stop&, const Exit& exit) {
   bool hot = exit.kind == ExitKind::hot ||
              (exit.kind == ExitKind::limit_or_hot && !interrupted_ && without_bias(state_.budget) >= 0);
   if (hot && options_.traces) {
@@ -117,7 +117,7 @@ Translator::Next Translator::take_limit(Stop&, const Exit& exit) {
 }
 
 // Code that asks the filter has left, as the filter said "maybe".
-Translator::Next Translator::take_watch(Stop&, const Exit& exit) {
+Translator::Next Translator::handle_watch(Stop&, const Exit& exit) {
   if (exit.access_size != 0 &&
       !watches_.wants(state_.watched_address, exit.access_size, exit.reads, exit.writes)) {
     enter(cache_.at(exit.resume), without_bias(state_.budget) - exit.owed, -exit.owed);
@@ -128,32 +128,32 @@ Translator::Next Translator::take_watch(Stop&, const Exit& exit) {
 }
 
 // advance() finds the stop.
-Translator::Next Translator::take_stop(Stop&, const Exit&) {
+Translator::Next Translator::handle_stop(Stop&, const Exit&) {
   return Next::go_on;
 }
 
-Translator::Next Translator::take_hook(Stop&, const Exit&) {
+Translator::Next Translator::handle_hook(Stop&, const Exit&) {
   bug("a hook was left for the host");
 }
 
-Translator::Next Translator::take_step(Stop&, const Exit&) {
+Translator::Next Translator::handle_step(Stop&, const Exit&) {
   next_entry_.must_step = true;
   return Next::go_on;
 }
 
-Translator::Next Translator::take_changed(Stop&, const Exit& exit) {
+Translator::Next Translator::handle_changed(Stop&, const Exit& exit) {
   cache_.kill(*exit.block);
   return Next::go_on;
 }
 
-Translator::Next Translator::take_system_call(Stop& stop, const Exit&) {
+Translator::Next Translator::handle_system_call(Stop& stop, const Exit&) {
   if (std::exchange(fast_syscall_done_, false)) return Next::go_on;
   note_call(state_.registers);
   stop.reason = StopReason::system_call;
   return Next::stop;
 }
 
-Translator::Next Translator::take_input(Stop& stop, const Exit& exit) {
+Translator::Next Translator::handle_input(Stop& stop, const Exit& exit) {
   const Instruction& instruction = *exit.instruction;
   if (instruction.input == InputInstruction::xgetbv && !has_control_register(state_.registers.gpr[RCX]))
     return raise(stop, SIGSEGV, SI_KERNEL, 0, kProtectionFault, 0);
@@ -163,19 +163,19 @@ Translator::Next Translator::take_input(Stop& stop, const Exit& exit) {
   return Next::stop;
 }
 
-Translator::Next Translator::take_emulated(Stop& stop, const Exit& exit) {
+Translator::Next Translator::handle_emulated(Stop& stop, const Exit& exit) {
   if (options_.log_stores) log_stores_of(*exit.instruction);
   return emulate(stop, *exit.instruction);
 }
 
-Translator::Next Translator::take_invalid(Stop& stop, const Exit& exit) {
+Translator::Next Translator::handle_invalid(Stop& stop, const Exit& exit) {
   constexpr uint64_t kInvalidOpcode = 6;
   if (exit.instruction->opcode == kProtectionFault)
     return raise(stop, SIGSEGV, SI_KERNEL, 0, kProtectionFault, 0);
   return raise(stop, SIGILL, ILL_ILLOPN, exit.target, kInvalidOpcode, 0);
 }
 
-Translator::Next Translator::take_refused(Stop&, const Exit& exit) {
+Translator::Next Translator::handle_refused(Stop&, const Exit& exit) {
   limit("instruction {} at {:#x} ({})", exit.instruction->refusal, exit.target,
         disassemble(*exit.instruction));
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rdbtool/engine/translate/bridge.h"
+#include "rdbtool/engine/translate/link_stub.h"
 
 namespace rdb::engine {
 
-bool emit_bridge(Emitter& emit, State& state, int32_t owed, const Block& target, std::vector<MapEntry>& map) {
+bool emit_link_stub(Emitter& emit, State& state, int32_t owed, const Block& target,
+                    std::vector<MapEntry>& map) {
   if (target.charge == nullptr) return false;
   const Charge& charge = *target.charge;
   const uint8_t* begin = emit.here();

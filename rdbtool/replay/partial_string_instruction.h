@@ -10,7 +10,7 @@
 
 namespace rdb::replay {
 
-struct StringPart {
+struct PartialStringInstruction {
   engine::StringInstruction instruction;
   bool down = false;   // from higher addresses to lower ones
   uint64_t count = 0;  // iterations that were done
@@ -24,9 +24,10 @@ struct StringPart {
 
 // The machine is about to execute the instruction, and `after` is what it had left. Nothing if that is no
 // string instruction, or cannot have left this.
-std::optional<StringPart> string_part(guest::Machine& machine, const trace::PartialInput& after);
+std::optional<PartialStringInstruction> partial_string_instruction(guest::Machine& machine,
+                                                                   const trace::PartialInput& after);
 
-// Writes to memory what it wrote. False if some of that memory cannot be read or written.
-bool write_string_part(guest::Machine& machine, const StringPart& part);
+// Writes to memory again what it wrote. False if some of that memory cannot be read or written.
+bool repeat_writes_of(guest::Machine& machine, const PartialStringInstruction& part);
 
 } // namespace rdb::replay

@@ -2,7 +2,7 @@
 // The guest's stack is never pushed to: flags travel over the host's stack, which is switched to first.
 // Vector registers are moved one by one: 5 ns for 16 ymm registers, and with AVX-512's a few times that,
 // where xsave takes 190.
-#include "rdbtool/engine/translate/glue.h"
+#include "rdbtool/engine/translate/context_switch.h"
 
 namespace rdb::engine {
 namespace {
@@ -267,17 +267,17 @@ uint8_t* emit_indirect_miss(Emitter& emit, State& state, uint8_t* leave, uint32_
 } // namespace
 
 // A routine comes after those that it jumps to.
-Glue emit_glue(Emitter& emit, State& state, const Cpu& cpu, uint32_t miss_exit) {
-  Glue glue;
+ContextSwitch emit_context_switch(Emitter& emit, State& state, const Cpu& cpu, uint32_t miss_exit) {
+  ContextSwitch routines;
   Joints joints;
-  glue.enter = reinterpret_cast<void (*)()>(emit_enter(emit, state, cpu, joints));
-  glue.leave = emit_leave(emit, state, cpu, joints);
-  glue.fast_leave = emit_fast_leave(emit, state, joints);
-  glue.hook = emit_hook(emit, state, cpu, joints);
-  glue.fast_hook = emit_fast_hook(emit, state, joints);
-  glue.to_host = reinterpret_cast<void (*)()>(emit_to_host(emit, state, cpu));
-  glue.indirect_miss = emit_indirect_miss(emit, state, glue.leave, miss_exit);
-  return glue;
+  routines.enter = reinterpret_cast<void (*)()>(emit_enter(emit, state, cpu, joints));
+  routines.leave = emit_leave(emit, state, cpu, joints);
+  routines.fast_leave = emit_fast_leave(emit, state, joints);
+  routines.hook = emit_hook(emit, state, cpu, joints);
+  routines.fast_hook = emit_fast_hook(emit, state, joints);
+  routines.to_host = reinterpret_cast<void (*)()>(emit_to_host(emit, state, cpu));
+  routines.indirect_miss = emit_indirect_miss(emit, state, routines.leave, miss_exit);
+  return routines;
 }
 
 } // namespace rdb::engine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rdbtool/replay/string_part.h"
+#include "rdbtool/replay/partial_string_instruction.h"
 
 #include "rdbtool/engine/translate/code_path.h"
 
@@ -17,21 +17,22 @@ using Operation = engine::StringInstruction::Operation;
 
 } // namespace
 
-uint64_t StringPart::written_size() const {
+uint64_t PartialStringInstruction::written_size() const {
   return instruction.writes() ? count * instruction.size : 0;
 }
 
-uint64_t StringPart::written_begin() const {
+uint64_t PartialStringInstruction::written_begin() const {
   return down ? destination + instruction.size - written_size() : destination;
 }
 
-std::optional<StringPart> string_part(guest::Machine& machine, const trace::PartialInput& after) {
+std::optional<PartialStringInstruction> partial_string_instruction(guest::Machine& machine,
+                                                                   const trace::PartialInput& after) {
   const engine::Registers& before = machine.registers();
   std::optional<engine::Instruction> next = engine::instruction_at(machine.space(), before.rip);
   std::optional<engine::StringInstruction> instruction = next ? engine::repeated_string(*next) : std::nullopt;
   if (!instruction) return std::nullopt;
   uint64_t mask = instruction->address32 ? UINT32_MAX : UINT64_MAX;
-  StringPart part;
+  PartialStringInstruction part;
   part.instruction = *instruction;
   part.down = before.rflags & kDirection;
   uint64_t left = after.gpr[engine::RCX] & mask;
@@ -51,7 +52,7 @@ std::optional<StringPart> string_part(guest::Machine& machine, const trace::Part
   return part;
 }
 
-bool write_string_part(guest::Machine& machine, const StringPart& part) {
+bool repeat_writes_of(guest::Machine& machine, const PartialStringInstruction& part) {
   guest::AddressSpace& space = machine.space();
   const uint64_t size = part.instruction.size;
   const bool copies = part.instruction.operation == Operation::movs;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What else rdb must know about a system call: whether it may take the fast path, what it does to file
-// descriptors, files and mappings, what it waits for. A fact stands in the call's row of the table and
-// nowhere else.
+// What rdb must know about a system call besides its arguments: whether it may take the fast path, what it
+// does to file descriptors, files and mappings, what it waits for. A property stands in the call's row of the
+// table and nowhere else.
 #pragma once
 
 #include <array>
@@ -59,7 +59,7 @@ enum class TimeUnit : uint8_t { milliseconds, timeval, timespec };
 
 inline constexpr int16_t kNoArgument = -1;
 
-struct CallFacts {
+struct CallProperties {
   FastPath fast = FastPath::no;
   DataForm reads = DataForm::none;  // from a file
   DataForm writes = DataForm::none; // to a file or a socket
@@ -91,18 +91,19 @@ struct CallFacts {
 };
 
 // Whether other mappings, or other rights to them, may be there afterwards.
-constexpr bool changes_mappings(const CallFacts& facts) {
-  return facts.mapping != MappingChange::none && facts.mapping != MappingChange::advise &&
-         facts.mapping != MappingChange::set_break;
+constexpr bool changes_mappings(const CallProperties& properties) {
+  return properties.mapping != MappingChange::none && properties.mapping != MappingChange::advise &&
+         properties.mapping != MappingChange::set_break;
 }
 
 inline constexpr uint64_t kSyscallLimit = 512;
-extern const std::array<CallFacts, kSyscallLimit> kCallFacts;
+extern const std::array<CallProperties, kSyscallLimit> kCallProperties;
 
 // Touches constant data only.
-inline const CallFacts& facts_of(int64_t number) {
-  static constexpr CallFacts kNone{};
-  return static_cast<uint64_t>(number) < kSyscallLimit ? kCallFacts[static_cast<uint64_t>(number)] : kNone;
+inline const CallProperties& properties_of(int64_t number) {
+  static constexpr CallProperties kNone{};
+  return static_cast<uint64_t>(number) < kSyscallLimit ? kCallProperties[static_cast<uint64_t>(number)]
+                                                       : kNone;
 }
 
 } // namespace rdb

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rdbtool/debug/isolation/escape.h"
+#include "rdbtool/debug/isolation/abort_debug_code.h"
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/print_error.h"
@@ -14,30 +14,30 @@
 
 namespace rdb::debug {
 
-void LastEscape::set_reason(std::string_view text) {
+void LastAbort::set_reason(std::string_view text) {
   reason[text.copy(reason, sizeof reason - 1)] = '\0';
 }
 
-bool can_escape() {
-  return DebugSession::run.escape != nullptr;
+bool can_abort_debug_code() {
+  return DebugSession::run.abort_point != nullptr;
 }
 
-void give_up(std::string_view reason, void* context) {
+void abort_debug_code(std::string_view reason, void* context) {
   DebugSession& session = *DebugSession::current();
-  if (can_escape() && DebugSession::run.fast != nullptr && context != nullptr)
+  if (can_abort_debug_code() && DebugSession::run.fast != nullptr && context != nullptr)
     DebugSession::run.fast->leave_fast_hook(context);
   ucontext_t here;
   if (context == nullptr) {
     getcontext(&here);
     context = &here;
   }
-  give_up_from(capture_stack(context, session.escape_stack), reason);
+  abort_debug_code_from(capture_stack(context, session.abort_stack), reason);
 }
 
-void give_up_from(const CapturedStack& stack, std::string_view reason) {
+void abort_debug_code_from(const CapturedStack& stack, std::string_view reason) {
   DebugSession& session = *DebugSession::current();
-  EscapePoint* escape = DebugSession::run.escape;
-  if (escape == nullptr) {
+  AbortPoint* abort_point = DebugSession::run.abort_point;
+  if (abort_point == nullptr) {
     // A constructor of the module: there is no region to go back to.
     print_error("rdb: {} (outside of any region)\n", reason);
     session.end_loading();
@@ -45,10 +45,10 @@ void give_up_from(const CapturedStack& stack, std::string_view reason) {
     _exit(kExitFailure);
   }
   if (__fpending(stdout) != 0) fflush_unlocked(stdout);
-  escape->taken = true;
-  session.last_escape.set_reason(reason);
-  session.last_escape.stack = stack;
-  __builtin_longjmp(escape->jump_buffer, 1);
+  abort_point->taken = true;
+  session.last_abort.set_reason(reason);
+  session.last_abort.stack = stack;
+  __builtin_longjmp(abort_point->jump_buffer, 1);
 }
 
 std::string describe_exception(std::string_view words) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The code between host and guest, by its disassembly, for every kind of CPU: also for those with AVX-512,
 // whose code is only looked at where the tests run on none.
-#include "rdbtool/engine/translate/glue.h"
+#include "rdbtool/engine/translate/context_switch.h"
 #include "tests/engine/disassembly.h"
 
 #include <array>
@@ -21,23 +21,23 @@ constexpr uint32_t kMissExit = 77;
 constexpr std::array<const char*, 16> kNames = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
                                                 "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
 
-class GlueTest : public testing::Test {
+class ContextSwitchTest : public testing::Test {
 protected:
-  GlueTest() {
+  ContextSwitchTest() {
     static_assert(sizeof(State) <= kStateRoom);
     memory_ = mmap(reinterpret_cast<void*>(kPlace), kStateRoom + kCodeRoom, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     EXPECT_EQ(memory_, reinterpret_cast<void*>(kPlace));
     state_ = new (memory_) State;
   }
-  ~GlueTest() override { munmap(memory_, kStateRoom + kCodeRoom); }
+  ~ContextSwitchTest() override { munmap(memory_, kStateRoom + kCodeRoom); }
 
-  Glue emit(const Cpu& cpu) {
+  ContextSwitch emit(const Cpu& cpu) {
     auto* begin = static_cast<uint8_t*>(memory_) + kStateRoom;
     Emitter emit(begin, begin + kCodeRoom);
-    Glue glue = emit_glue(emit, *state_, cpu, kMissExit);
+    ContextSwitch routines = emit_context_switch(emit, *state_, cpu, kMissExit);
     end_ = emit.here();
-    return glue;
+    return routines;
   }
 
   // With names for the variables.
@@ -111,33 +111,33 @@ protected:
 
   // All of it, of which only the vector registers' part differs between CPUs.
   void expect(const Cpu& cpu, const std::string& load_vectors, const std::string& save_vectors) {
-    Glue glue = emit(cpu);
+    ContextSwitch routines = emit(cpu);
     std::string save_rest =
         to_host_fs() + "; stmxcsr [GUEST_MXCSR]; " + save_vectors + "ldmxcsr [HOST_MXCSR]; ";
-    EXPECT_EQ(text(reinterpret_cast<const uint8_t*>(glue.enter), glue.leave),
+    EXPECT_EQ(text(reinterpret_cast<const uint8_t*>(routines.enter), routines.leave),
               "push rbp; push rbx; push r12; push r13; push r14; push r15; mov [HOST_RSP], rsp; "
               "rdfsbase rax; mov [HOST_FS], rax; " +
                   load_vectors + "ldmxcsr [GUEST_MXCSR]; mov rax, [FS]; wrfsbase rax; " + load_general());
-    EXPECT_EQ(text(glue.leave, glue.fast_leave),
+    EXPECT_EQ(text(routines.leave, routines.fast_leave),
               save_general() + "; " + save_rest +
                   "cld; pop r15; pop r14; pop r13; pop r12; pop rbx; pop rbp; ret");
-    EXPECT_EQ(text(glue.fast_leave, glue.hook),
+    EXPECT_EQ(text(routines.fast_leave, routines.hook),
               save_general() + "; cld; " + call_fast("ENTRY") + "; jz @; jmp @");
-    EXPECT_EQ(text(glue.hook, glue.fast_hook), save_general() + "; cld; " + save_rest + call("HOOK") +
-                                                   "; mov [HOST_RSP], rsp; mov [RESUME], rax; "
-                                                   "test rax, rax; jz @; jmp @");
-    const auto* to_host = reinterpret_cast<const uint8_t*>(glue.to_host);
-    EXPECT_EQ(text(glue.fast_hook, to_host),
+    EXPECT_EQ(text(routines.hook, routines.fast_hook), save_general() + "; cld; " + save_rest + call("HOOK") +
+                                                           "; mov [HOST_RSP], rsp; mov [RESUME], rax; "
+                                                           "test rax, rax; jz @; jmp @");
+    const auto* to_host = reinterpret_cast<const uint8_t*>(routines.to_host);
+    EXPECT_EQ(text(routines.fast_hook, to_host),
               save_general() + "; cld; rdfsbase rax; mov [FS], rax; mov dword ptr [IN_FAST], 0x02; " +
                   call("FAST_HOOK") +
                   "; mov [HOST_RSP], rsp; mov [RESUME], rax; cmp dword ptr [IN_FAST], 0x00; jz @; "
                   "mov dword ptr [IN_FAST], 0x00; test rax, rax; jz @; jmp @; test rax, rax; jz @; jmp @");
-    EXPECT_EQ(text(to_host, glue.indirect_miss),
+    EXPECT_EQ(text(to_host, routines.indirect_miss),
               "stmxcsr [GUEST_MXCSR]; " + save_vectors +
                   "ldmxcsr [HOST_MXCSR]; mov rax, [HOST_FS]; wrfsbase rax; "
                   "mov dword ptr [IN_FAST], 0x00; ret");
-    EXPECT_EQ(text(glue.indirect_miss, end_), "mov [TARGET], rcx; mov rcx, [RCX]; mov rax, [RAX]; "
-                                              "mov dword ptr [EXIT], 0x4D; jmp @");
+    EXPECT_EQ(text(routines.indirect_miss, end_), "mov [TARGET], rcx; mov rcx, [RCX]; mov rax, [RAX]; "
+                                                  "mov dword ptr [EXIT], 0x4D; jmp @");
   }
 
   void* memory_;
@@ -145,11 +145,11 @@ protected:
   const uint8_t* end_ = nullptr;
 };
 
-TEST_F(GlueTest, sse) {
+TEST_F(ContextSwitchTest, sse) {
   expect({}, for_all(16, "movups xmm{0}, [V{0}]; "), for_all(16, "movups [V{0}], xmm{0}; "));
 }
 
-TEST_F(GlueTest, avx) {
+TEST_F(ContextSwitchTest, avx) {
   Cpu cpu;
   cpu.avx = true;
   cpu.xcr0 = 7;
@@ -157,7 +157,7 @@ TEST_F(GlueTest, avx) {
          for_all(16, "vmovdqu [V{0}], ymm{0}; ") + "vzeroupper; ");
 }
 
-TEST_F(GlueTest, avx512) {
+TEST_F(ContextSwitchTest, avx512) {
   Cpu cpu;
   cpu.avx = cpu.avx512 = cpu.wide_masks = true;
   cpu.xcr0 = 0xE7;
@@ -166,7 +166,7 @@ TEST_F(GlueTest, avx512) {
              "vzeroupper; ");
 }
 
-TEST_F(GlueTest, avx512_with_narrow_masks) {
+TEST_F(ContextSwitchTest, avx512_with_narrow_masks) {
   Cpu cpu;
   cpu.avx = cpu.avx512 = true;
   cpu.xcr0 = 0xE7;
@@ -177,9 +177,9 @@ TEST_F(GlueTest, avx512_with_narrow_masks) {
 }
 
 // Where the branches between these pieces go.
-TEST_F(GlueTest, branches) {
-  Glue glue = emit({});
-  const auto* to_host = reinterpret_cast<const uint8_t*>(glue.to_host);
+TEST_F(ContextSwitchTest, branches) {
+  ContextSwitch routines = emit({});
+  const auto* to_host = reinterpret_cast<const uint8_t*>(routines.to_host);
   struct Case {
     const uint8_t* begin;
     const uint8_t* end;
@@ -187,14 +187,14 @@ TEST_F(GlueTest, branches) {
     const char* leads_to;
   };
   const Case cases[] = {
-      {glue.fast_leave, glue.hook, "jz ", "rdfsbase rax"},
-      {glue.fast_leave, glue.hook, "jmp ", "mov eax, [FLAGS]"},
-      {glue.hook, glue.fast_hook, "jz ", "pop r15; pop r14"},
-      {glue.hook, glue.fast_hook, "jmp ", "movups xmm0, [V0]"},
+      {routines.fast_leave, routines.hook, "jz ", "rdfsbase rax"},
+      {routines.fast_leave, routines.hook, "jmp ", "mov eax, [FLAGS]"},
+      {routines.hook, routines.fast_hook, "jz ", "pop r15; pop r14"},
+      {routines.hook, routines.fast_hook, "jmp ", "movups xmm0, [V0]"},
       // Left by to_host.
-      {glue.fast_hook, to_host, "jz ", "pop r15; pop r14"},
-      {glue.fast_hook, to_host, "jmp ", "movups xmm0, [V0]"},
-      {glue.indirect_miss, end_, "jmp ", "mov [G4], rsp; mov rsp, [HOST_RSP]"},
+      {routines.fast_hook, to_host, "jz ", "pop r15; pop r14"},
+      {routines.fast_hook, to_host, "jmp ", "movups xmm0, [V0]"},
+      {routines.indirect_miss, end_, "jmp ", "mov [G4], rsp; mov rsp, [HOST_RSP]"},
   };
   for (const Case& c : cases) {
     std::string code = disassembly(c.begin, c.end);

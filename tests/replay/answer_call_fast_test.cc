@@ -3,7 +3,7 @@
 // nothing changes, and the long way has to say what is wrong.
 #include "rdbtool/guest/process/state_hash.h"
 #include "rdbtool/guest/signals/host_signals.h"
-#include "rdbtool/replay/fast_syscall.h"
+#include "rdbtool/replay/answer_call_fast.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

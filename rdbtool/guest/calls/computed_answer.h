@@ -13,7 +13,7 @@ namespace rdb::guest {
 
 class AddressSpace;
 
-struct Answer {
+struct ComputedAnswer {
   struct Write {
     GuestAddr to;
     std::vector<std::byte> bytes;
@@ -24,6 +24,6 @@ struct Answer {
 
 // Puts all that the answer writes into guest memory. Returns the call's result: -EFAULT, with nothing
 // written, if the guest cannot write to some of these places.
-int64_t write_answer(AddressSpace& space, const Answer& answer);
+int64_t write_answer(AddressSpace& space, const ComputedAnswer& answer);
 
 } // namespace rdb::guest

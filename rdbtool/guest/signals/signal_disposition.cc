@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A signal reaches the guest: it is ignored, it ends the process, or a frame is pushed and the guest's
-// handler runs.
+// What a signal does to the guest: it is ignored, it ends the process, or a frame is pushed and the guest's
+// handler runs. Recording and replay both come here; a live process by signal_delivery.cc, which tells its
+// listener first.
 #include "rdbtool/base/log.h"
 #include "rdbtool/guest/process/machine.h"
 #include "rdbtool/guest/signals/host_signals.h"
