@@ -39,6 +39,10 @@ constexpr uint64_t page_end(uint64_t address) {
   return (address & ~(kPageSize - 1)) + kPageSize;
 }
 
+uint64_t quotient_up(uint64_t number, uint64_t by) {
+  return number / by + (number % by != 0);
+}
+
 } // namespace
 
 template <class T, size_t N>
@@ -113,14 +117,10 @@ uint64_t RedirectedCall::redirect(const CallShape& shape, unsigned index) {
     return redirect_exact(pointer, spec.size);
   case ArgKind::update_array:
     return redirect_update(pointer, product(element_count(shape, index), spec.size));
-  case ArgKind::update_bits: {
-    uint64_t bits = element_count(shape, index);
-    return redirect_update(pointer, (bits / 64 + (bits % 64 != 0)) * 8);
-  }
-  case ArgKind::update_pages: {
-    uint64_t bytes = element_count(shape, index);
-    return redirect_update(pointer, bytes / kPageSize + (bytes % kPageSize != 0));
-  }
+  case ArgKind::update_bits:
+    return redirect_update(pointer, quotient_up(element_count(shape, index), 64) * 8);
+  case ArgKind::update_pages:
+    return redirect_update(pointer, quotient_up(element_count(shape, index), kPageSize));
   case ArgKind::update_message: {
     uint64_t text = element_count(shape, index);
     return redirect_update(pointer, spec.size + std::min(text, kMostInOneCall));

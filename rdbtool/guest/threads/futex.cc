@@ -53,6 +53,11 @@ timespec from_now(const timespec& relative) {
   return result;
 }
 
+bool can_time_out(int command) {
+  return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_LOCK_PI ||
+         command == FUTEX_LOCK_PI2 || command == FUTEX_WAIT_REQUEUE_PI;
+}
+
 } // namespace
 
 size_t Futexes::waiting(GuestAddr address) const {
@@ -242,36 +247,40 @@ int64_t Futexes::requeue_locks(GuestAddr from, GuestAddr to, uint64_t moves) {
 FutexOutcome Futexes::futex(Thread& self, const SyscallArgs& args) {
   auto operation = static_cast<int>(args[1]);
   int command = operation & FUTEX_CMD_MASK;
-  GuestAddr address(args[0]);
-  GuestAddr second(args[4]);
-  auto value = static_cast<uint32_t>(args[2]);
-  auto third = static_cast<uint32_t>(args[5]);
-
-  bool timed = command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_LOCK_PI ||
-               command == FUTEX_LOCK_PI2 || command == FUTEX_WAIT_REQUEUE_PI;
   timespec timeout{};
-  bool has_timeout = timed && args[3] != 0;
+  bool has_timeout = can_time_out(command) && args[3] != 0;
   if (has_timeout) {
     if (!host_.read_memory(GuestAddr(args[3]), &timeout, sizeof timeout)) return done(-EFAULT);
     if (!valid(timeout)) return done(-EINVAL);
   }
   if (int64_t error = check(args)) return done(error);
+  FutexOutcome outcome = carry_out(self, args);
+  if (has_timeout) {
+    bool relative = command == FUTEX_WAIT;
+    bool realtime = !relative && (operation & FUTEX_CLOCK_REALTIME || command == FUTEX_LOCK_PI);
+    outcome.clock = realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+    outcome.deadline = relative ? from_now(timeout) : timeout;
+  }
+  return outcome;
+}
 
-  FutexOutcome outcome;
-  switch (command) {
+// Does what a call asks for whose arguments are checked, but for its timeout.
+FutexOutcome Futexes::carry_out(Thread& self, const SyscallArgs& args) {
+  auto operation = static_cast<int>(args[1]);
+  GuestAddr address(args[0]);
+  GuestAddr second(args[4]);
+  auto value = static_cast<uint32_t>(args[2]);
+  auto third = static_cast<uint32_t>(args[5]);
+  switch (operation & FUTEX_CMD_MASK) {
   case FUTEX_WAIT:
-    outcome = wait(self, address, value, {.bitset = FUTEX_BITSET_MATCH_ANY});
-    break;
+    return wait(self, address, value, {.bitset = FUTEX_BITSET_MATCH_ANY});
   case FUTEX_WAIT_BITSET:
-    outcome = wait(self, address, value, {.bitset = third});
-    break;
+    return wait(self, address, value, {.bitset = third});
   case FUTEX_WAIT_REQUEUE_PI:
-    outcome = wait(self, address, value, {.bitset = FUTEX_BITSET_MATCH_ANY, .target = second});
-    break;
+    return wait(self, address, value, {.bitset = FUTEX_BITSET_MATCH_ANY, .target = second});
   case FUTEX_LOCK_PI:
   case FUTEX_LOCK_PI2:
-    outcome = lock(self, address, operation, true);
-    break;
+    return lock(self, address, operation, true);
   case FUTEX_TRYLOCK_PI:
     return lock(self, address, operation, false);
   case FUTEX_UNLOCK_PI:
@@ -284,27 +293,26 @@ FutexOutcome Futexes::futex(Thread& self, const SyscallArgs& args) {
   case FUTEX_REQUEUE:
     return done(requeue(address, second, at_most(args[2]), at_most(args[3])));
   case FUTEX_CMP_REQUEUE:
-  case FUTEX_CMP_REQUEUE_PI: {
-    uint32_t found;
-    if (!host_.read_memory(address, &found, 4)) return done(-EFAULT);
-    if (found != third) return done(-EAGAIN);
-    if (command == FUTEX_CMP_REQUEUE)
-      return done(requeue(address, second, at_most(args[2]), at_most(args[3])));
-    if (!host_.read_memory(second, &found, 4)) return done(-EFAULT);
-    return done(requeue_locks(address, second, at_most(args[3])));
-  }
+  case FUTEX_CMP_REQUEUE_PI:
+    return done(compare_and_requeue(args));
   case FUTEX_WAKE_OP:
     return done(wake_op(args));
   default:
     return done(-ENOSYS);
   }
-  if (has_timeout) {
-    bool relative = command == FUTEX_WAIT;
-    bool realtime = !relative && (operation & FUTEX_CLOCK_REALTIME || command == FUTEX_LOCK_PI);
-    outcome.clock = realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC;
-    outcome.deadline = relative ? from_now(timeout) : timeout;
-  }
-  return outcome;
+}
+
+// The waiters go to another word if the first one is still what the caller has seen there.
+int64_t Futexes::compare_and_requeue(const SyscallArgs& args) {
+  GuestAddr address(args[0]);
+  GuestAddr second(args[4]);
+  uint32_t found;
+  if (!host_.read_memory(address, &found, 4)) return -EFAULT;
+  if (found != static_cast<uint32_t>(args[5])) return -EAGAIN;
+  if ((static_cast<int>(args[1]) & FUTEX_CMD_MASK) == FUTEX_CMP_REQUEUE)
+    return requeue(address, second, at_most(args[2]), at_most(args[3]));
+  if (!host_.read_memory(second, &found, 4)) return -EFAULT;
+  return requeue_locks(address, second, at_most(args[3]));
 }
 
 FutexOutcome Futexes::futex_waitv(Thread& self, const SyscallArgs& args) {

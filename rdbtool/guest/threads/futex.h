@@ -75,10 +75,12 @@ private:
   // The error with which the kernel refuses the operation whatever its words hold; 0 if it does not.
   int64_t check(const SyscallArgs& args);
   int64_t check_word(GuestAddr word, int operation, WordUse use);
+  FutexOutcome carry_out(Thread& self, const SyscallArgs& args);
   FutexOutcome wait(Thread& self, GuestAddr address, uint32_t value, const Waiter& waiter);
   FutexOutcome lock(Thread& self, GuestAddr address, int operation, bool may_wait);
   int64_t unlock(Thread& self, GuestAddr address, int operation);
   int64_t requeue(GuestAddr from, GuestAddr to, uint64_t wakes, uint64_t moves);
+  int64_t compare_and_requeue(const SyscallArgs& args);
   int64_t requeue_locks(GuestAddr from, GuestAddr to, uint64_t moves);
   int64_t wake_op(const SyscallArgs& args);
   // Gives the lock at `address` to the next waiter; `died`: its owner has ended. False if nobody waits.

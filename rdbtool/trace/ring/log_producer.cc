@@ -47,6 +47,55 @@ constexpr int kErrorInterrupted = 4; // EINTR; <cerrno> would drag in the thread
 // How long to sleep before looking whether the consumer still lives.
 constexpr timespec kLivenessPeriod = {0, 200'000'000};
 
+// The writes of a record that go into one of its frames: whole ones, and the beginning of one that does not
+// fit.
+struct FrameWrites {
+  size_t next = 0;      // the first of them
+  size_t skipped = 0;   // bytes of it that went into the frame before
+  size_t end = 0;       // after the last of them
+  size_t last_part = 0; // bytes of the last one in this frame
+  bool cut = false;     // there are more bytes of it
+
+  void go_on() {
+    skipped = cut ? (end - 1 == next ? skipped : 0) + last_part : 0;
+    next = cut ? end - 1 : end;
+  }
+};
+
+// Takes as many writes as the frame has room for. `size`: of the frame without them. Returns its size with
+// them.
+size_t fit_writes(FrameWrites& part, size_t size, size_t limit, const MemoryWrite* writes, size_t count) {
+  part.end = part.next;
+  part.last_part = 0;
+  part.cut = false;
+  size_t offset = part.skipped;
+  while (part.end < count && !part.cut && size + sizeof(FrameWrite) + 8 <= limit &&
+         part.end - part.next < UINT16_MAX) {
+    size_t room = (limit - size - sizeof(FrameWrite)) & ~size_t{7};
+    part.last_part = writes[part.end].size - offset;
+    if (part.last_part > room) {
+      part.last_part = room;
+      part.cut = true;
+    }
+    size += sizeof(FrameWrite) + padded(part.last_part);
+    ++part.end;
+    if (!part.cut) offset = 0;
+  }
+  return size;
+}
+
+void put_writes(uint8_t* at, const FrameWrites& part, const MemoryWrite* writes) {
+  for (size_t i = part.next; i < part.end; ++i) {
+    size_t from = i == part.next ? part.skipped : 0;
+    size_t bytes = i == part.end - 1 ? part.last_part : writes[i].size - from;
+    FrameWrite write = {writes[i].address.value + from, bytes};
+    copy_words(at, &write, sizeof write);
+    at += sizeof write;
+    copy_bytes(at, writes[i].data + from, bytes);
+    at += padded(bytes);
+  }
+}
+
 } // namespace
 
 // The fixed part of a payload: whole words. Pointers in it mean nothing to the consumer, who replaces them.
@@ -173,38 +222,19 @@ bool LogProducer::append_parts(ThreadId thread, Time time, InputKind kind, const
                                const void* text, size_t text_size, const MemoryWrite* writes, size_t count) {
   if (header_ == nullptr) return false;
   const size_t limit = max_frame(capacity_);
-  size_t next = 0;    // the write that comes next
-  size_t skipped = 0; // bytes of it that went into the record before
+  FrameWrites part;
   bool first = true;
   do {
-    // How much fits: whole writes, and the beginning of one that does not.
     size_t fixed = sizeof(RingFrame) + (first ? payload.size + padded(text_size) : 0);
-    size_t size = fixed;
-    size_t end = next;
-    size_t last_part = 0; // bytes of the last write in this frame
-    size_t offset = skipped;
-    bool cut = false;
-    while (end < count && !cut && size + sizeof(FrameWrite) + 8 <= limit && end - next < UINT16_MAX) {
-      size_t room = (limit - size - sizeof(FrameWrite)) & ~size_t{7};
-      last_part = writes[end].size - offset;
-      if (last_part > room) {
-        last_part = room;
-        cut = true;
-      }
-      size += sizeof(FrameWrite) + padded(last_part);
-      ++end;
-      if (!cut) offset = 0;
-    }
-    bool more = cut || end < count;
-
+    size_t size = fit_writes(part, fixed, limit, writes, count);
     uint8_t* begin = reserve(size);
     if (begin == nullptr) return false;
     RingFrame frame = {0,
                        static_cast<uint16_t>(size / 8),
                        first ? static_cast<uint16_t>(text_size) : uint16_t{0},
                        static_cast<uint8_t>(first ? kind : InputKind::memory),
-                       more,
-                       static_cast<uint16_t>(end - next),
+                       part.cut || part.end < count,
+                       static_cast<uint16_t>(part.end - part.next),
                        thread.value,
                        time.value};
     uint8_t* at = begin;
@@ -216,26 +246,11 @@ bool LogProducer::append_parts(ThreadId thread, Time time, InputKind kind, const
       if (text_size != 0) copy_bytes(at, text, text_size);
       at += padded(text_size);
     }
-    for (size_t i = next; i < end; ++i) {
-      size_t from = i == next ? skipped : 0;
-      size_t bytes = i == end - 1 ? last_part : writes[i].size - from;
-      FrameWrite write = {writes[i].address.value + from, bytes};
-      copy_words(at, &write, sizeof write);
-      at += sizeof write;
-      copy_bytes(at, writes[i].data + from, bytes);
-      at += padded(bytes);
-    }
+    put_writes(at, part, writes);
     commit(begin, size);
-
-    if (cut) {
-      skipped = (end - 1 == next ? skipped : 0) + last_part;
-      next = end - 1;
-    } else {
-      skipped = 0;
-      next = end;
-    }
+    part.go_on();
     first = false;
-  } while (next < count);
+  } while (part.next < count);
   return true;
 }
 
