@@ -63,6 +63,16 @@ def take_flag(name):
     return given
 
 
+def take_number(name, default):
+    """The number after this option, if the test was called with it; unittest does not see them then."""
+    if name not in sys.argv[1:]:
+        return default
+    at = sys.argv.index(name)
+    number = int(sys.argv[at + 1])
+    del sys.argv[at:at + 2]
+    return number
+
+
 def program_text(test, name):
     """A file in programs/ beside the test: the source of a program, or the output that is expected of it (*.expected)."""
     with open(os.path.join(os.path.dirname(os.path.abspath(test)), "programs", name), encoding="utf-8") as file:

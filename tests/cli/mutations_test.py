@@ -3,12 +3,10 @@
 crashes, hangs, takes much memory or blames itself, and what is refused is refused in one line.
 
 The changes come from a seed: mutations_test.py --seed N --rounds N tries others."""
-import argparse
 import os
 import random
 import shutil
 import subprocess
-import sys
 import threading
 
 import harness
@@ -18,7 +16,8 @@ ZSTD = "/usr/bin/zstd"
 MOST_MEMORY = 700 << 20
 TIMEOUT = 60
 
-options = argparse.Namespace(seed=1, rounds=40)
+SEED = harness.take_number("--seed", 1)
+ROUNDS = harness.take_number("--rounds", 40)
 
 # What the text formats are made of, to be put where it does not belong.
 TOKENS = [b"[", b"{", b"]", b"}", b",", b":", b"\"", b"null", b"-1", b"1e999", b"18446744073709551616", b"\\ud800", b"\\u0000",
@@ -61,7 +60,7 @@ def with_checksum(header):
 class Mutations(harness.TestCase):
     def setUp(self):
         super().setUp()
-        self.chance = random.Random(options.seed)
+        self.chance = random.Random(SEED)
         self.change = ""
 
     def run_command(self, *args):
@@ -96,10 +95,10 @@ class Mutations(harness.TestCase):
         """Gives the file other bytes, again and again, and at last its own."""
         with open(path, "rb") as file:
             original = file.read()
-        for number in range(options.rounds):
+        for number in range(ROUNDS):
             with open(path, "wb") as file:
                 file.write(mutated(original, self.chance))
-            self.change = f"change {number} of {os.path.basename(path)}, seed {options.seed}"
+            self.change = f"change {number} of {os.path.basename(path)}, seed {SEED}"
             yield number
         with open(path, "wb") as file:
             file.write(original)
@@ -141,7 +140,7 @@ class Mutations(harness.TestCase):
                      key=lambda name: os.path.getsize(os.path.join(trace, name)))
         for name in process + "/inputs", process + "/chunks", stored:
             for number in self.each_mutation(os.path.join(trace, name)):
-                if number >= options.rounds // 2:
+                if number >= ROUNDS // 2:
                     continue
                 # A log is good up to where it is damaged.
                 for command in ["info", trace], ["ps", trace], ["dump", trace], ["dump", "--chunks", trace], ["replay", trace]:
@@ -153,8 +152,8 @@ class Mutations(harness.TestCase):
         plain = self.run_program([ZSTD, "-dqc", "good.zst"], text=False, status=0).out
         with open(self.path("good.zst"), "rb") as file:
             packed = file.read()
-        for number in range(2 * options.rounds):
-            self.change = f"archive {number}, seed {options.seed}"
+        for number in range(2 * ROUNDS):
+            self.change = f"archive {number}, seed {SEED}"
             if number % 2 == 0:  # the compressed bytes
                 archive = mutated(packed, self.chance)
             else:  # what is inside; headers come every 512 bytes, most of the file is data
@@ -193,9 +192,4 @@ class Mutations(harness.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=options.seed)
-    parser.add_argument("--rounds", type=int, default=options.rounds)
-    options, rest = parser.parse_known_args()
-    sys.argv[1:] = rest
     harness.main()

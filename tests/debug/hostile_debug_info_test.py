@@ -4,12 +4,10 @@ backtrace of a crash, the lines of a source, and calls with their arguments. Non
 ends otherwise than it would without debug information.
 
 The changes of the last test come from a seed: hostile_debug_info_test.py --seed N --rounds N tries others."""
-import argparse
 import random
 import resource
 import shutil
 import subprocess
-import sys
 
 import harness
 import hostile_dwarf
@@ -20,7 +18,8 @@ SEGV = -11
 COMMANDS = [(("replay", "./trace"), (SEGV,)), (("print", "--list", "hostile.c:1-20", "./trace"), (0, 2)),
             (("replay", "--no-report", "--trace-calls=hit", "./trace"), (SEGV,))]
 
-options = argparse.Namespace(seed=1, rounds=10)
+SEED = harness.take_number("--seed", 1)
+ROUNDS = harness.take_number("--rounds", 10)
 
 
 class HostileDebugInfo(harness.TestCase):
@@ -109,12 +108,12 @@ class HostileDebugInfo(harness.TestCase):
 
     def test_changes_by_chance(self):
         self.write("base.c", harness.program_text(__file__, "hostile_debug_info.c"))
-        chance = random.Random(options.seed)
+        chance = random.Random(SEED)
         for version in (2, 4, 5):
             self.run_program(["/usr/bin/gcc", f"-gdwarf-{version}", "-O1", "-o", "prog", "base.c"], status=0)
             with open(self.path("prog"), "rb") as file:
                 original = file.read()
-            for number in range(options.rounds):
+            for number in range(ROUNDS):
                 data = bytearray(original)
                 for _ in range(chance.randint(1, 4)):
                     section = chance.choice([".debug_info", ".debug_info", ".debug_abbrev", ".debug_line", ".debug_str",
@@ -123,16 +122,11 @@ class HostileDebugInfo(harness.TestCase):
                     begin, size = hostile_dwarf.struct.unpack_from("<QQ", data, header + 0x18)
                     at = begin + chance.randrange(size)
                     data[at] = chance.choice([data[at] ^ 1 << chance.randrange(8), 0, 0x7f, 0x80, 0xff, chance.randrange(256)])
-                with self.subTest(version=version, number=number, seed=options.seed):
+                with self.subTest(version=version, number=number, seed=SEED):
                     with open(self.path("prog"), "wb") as file:
                         file.write(data)
                     self.check()
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=options.seed)
-    parser.add_argument("--rounds", type=int, default=options.rounds)
-    options, rest = parser.parse_known_args()
-    sys.argv[1:] = rest
     harness.main()

@@ -117,11 +117,11 @@ TEST_F(ProgramThreadLocalsTest, TheTableIsGlibcs) {
 TEST_F(ProgramThreadLocalsTest, NoBlockYet) {
   make_table();
   ThreadBlockRule rule{.number_at = address_of(&number_)};
-  number_ = 3; // glibc makes it when it is first used
+  number_ = 3; // glibc makes a block when a variable in it is first used
   EXPECT_EQ(find(rule, thread()), 0u);
-  number_ = 4; // behind the table's end: the file was loaded after the table was made
+  number_ = 4; // the thread's table was made before the file was loaded, and is too short
   EXPECT_EQ(find(rule, thread()), 0u);
-  number_ = 0; // the dynamic linker has not been there
+  number_ = 0; // the dynamic linker has not written the number yet
   EXPECT_EQ(find(rule, thread()), 0u);
   number_ = 2;
   thread_words_[1] = 0x1000; // a table that cannot be read

@@ -19,7 +19,7 @@ public:
   // The thread is before the instruction at `pc`, which somebody waits for.
   void expect(const StoppedThread& thread, uint64_t pc);
 
-  // The thread is at `pc`: the addresses of the instructions that are over thereby.
+  // The thread has come to `pc`. Returns the addresses of the instructions that are complete by that.
   std::vector<uint64_t> arrive(const StoppedThread& thread, uint64_t pc);
 
   bool waits() const { return !waiting_.empty(); }

@@ -220,7 +220,7 @@ void ExpressionMachine::rearrange(uint8_t opcode) {
   }
 }
 
-// A value of so many bits becomes one of 64.
+// Extends the value on the stack to 64 bits. The operand says how many of its low bits count.
 void ExpressionMachine::extend(uint8_t opcode) {
   uint64_t bits = operand(1), value = pop();
   if (bits == 0 || bits > 64) return fail();
