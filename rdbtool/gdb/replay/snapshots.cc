@@ -5,6 +5,7 @@
 #include "rdbtool/base/error.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,11 +28,17 @@ ReplayProcess& ReplayProcess::operator=(ReplayProcess&& other) noexcept {
   return *this;
 }
 
-// The process ends when its socket does. Only the first one is this process's own child.
+// The process ends when it finds that nothing more comes. The kernel takes its memory first and closes its
+// end of the socket after that, so the end of what comes from there says that the memory is free. A process
+// that still had some would share it with the snapshots, and they would seem to take less than they do.
 ReplayProcess::~ReplayProcess() {
   if (fd_ < 0) return;
+  shutdown(fd_, SHUT_WR);
+  char rest[64];
+  while (TEMP_FAILURE_RETRY(read(fd_, rest, sizeof rest)) > 0) {
+  }
   close(fd_);
-  waitpid(pid_, nullptr, WNOHANG);
+  if (pid_ > 0) waitpid(pid_, nullptr, 0); // only the first one is this process's own child
 }
 
 Message ReplayProcess::ask(ReplayCommand command, const Message& arguments) {
@@ -124,11 +131,18 @@ void Snapshots::add_if_due(Position position, ReplayProcess& process) {
     bound(position, process, limits_.bytes / 16);
 }
 
-// Measuring takes long where there is much memory. But they cannot have grown by more than was written.
+// Measuring takes long where there is much memory. So it is done only if they may have grown beyond the
+// limit. What a process that goes on shares with them is not counted as theirs: it becomes theirs alone where
+// that process writes, and all of it does when that process ends and another one goes on. (Twice, as still
+// another process may have had a part of it when it was measured, the one where the user was.)
 void Snapshots::bound(Position here, const ReplayProcess& process, uint64_t tolerance) {
   constexpr uint64_t kPage = 4096;
+  if (measured_by_ != process.pid()) {
+    if (measured_by_ < 0 || measured_ + 2 * all_then_ > limits_.bytes) thin(here, process);
+    return;
+  }
   uint64_t faults = process.page_faults();
-  uint64_t written = (faults - (measured_by_ == process.pid() ? std::min(faults_then_, faults) : 0)) * kPage;
+  uint64_t written = (faults - std::min(faults_then_, faults)) * kPage;
   if (written > tolerance && measured_ + written > limits_.bytes) thin(here, process);
 }
 
@@ -155,6 +169,7 @@ void Snapshots::thin(Position here, const ReplayProcess& process) {
     for (const auto& [position, kept] : kept_)
       bytes += kept.memory().share;
     measured_ = bytes - std::min(bytes, used.all);
+    all_then_ = used.all;
     if ((kept_.size() <= limits_.count && measured_ <= limits_.bytes) || kept_.size() <= 1) return;
     if (kept_.size() == 2) {
       // Not even one fits: try less often.

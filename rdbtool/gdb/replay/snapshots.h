@@ -16,7 +16,7 @@ struct ReplayEnded : std::runtime_error {
   ReplayEnded() : std::runtime_error("the replay process has ended; was it killed, or is there no memory?") {}
 };
 
-// One replay process; it ends when this does.
+// One replay process; it ends when this does, and has given its memory back by then.
 class ReplayProcess {
 public:
   ReplayProcess() = default;
@@ -90,10 +90,12 @@ private:
   Clock::time_point last_ = Clock::now();
   Clock::duration cost_{};
   Clock::duration interval_ = kShortest;
-  // What they took when it was last measured; and of the process that went on then, how much it had written.
+  // What they took when it was last measured; and of the process that went on then, how much it had written
+  // and how much memory it had.
   uint64_t measured_ = 0;
   pid_t measured_by_ = -1;
   uint64_t faults_then_ = 0;
+  uint64_t all_then_ = 0;
 };
 
 } // namespace rdb::gdb
