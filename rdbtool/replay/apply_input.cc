@@ -111,6 +111,7 @@ void Replayer::start_thread(const trace::ThreadStartInput& start) {
                now().value);
   guest::Thread& created = add_thread(std::make_unique<guest::Thread>(start.created));
   created.mask = mask();
+  if (!guest::makes_thread(current_call())) created.own_actions = copy_actions();
   created.registers.gpr[engine::RAX] = 0;
   created.registers.gpr[engine::RSP] = start.stack.value;
   created.registers.fs_base = start.tls.value;

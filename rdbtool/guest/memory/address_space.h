@@ -176,6 +176,9 @@ private:
   static void note_file(Mapping& mapping, int fd, int flags, uint64_t offset);
   static uint64_t begin_with_gap(const Mapping& mapping);
   uint64_t find_gap(uint64_t low, uint64_t high, uint64_t length) const;
+  uint64_t find_gap(uint64_t length) const; // where mappings go that need not be anywhere
+  void require_place(uint64_t begin, uint64_t end) const;
+  int64_t unmap_around_reserved(uint64_t begin, uint64_t end);
   bool is_free(uint64_t begin, uint64_t end) const;
   void carve(uint64_t begin, uint64_t end);
   void insert(const Mapping& mapping);
