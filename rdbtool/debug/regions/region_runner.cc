@@ -163,7 +163,7 @@ bool RegionRunner::may_run(RegionCount& count) {
   };
   if (gives_up()) return false;
   if (fallback_.is_copy_due(ticks_)) {
-    if (fallback_.make_copy(ticks_)) start_clock();
+    if (fallback_.make_copy(ticks_, replayer_->space())) start_clock();
     // A copy may have come here to give it up.
     if (gives_up()) return false;
   }

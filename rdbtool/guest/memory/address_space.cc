@@ -292,6 +292,7 @@ int64_t AddressSpace::munmap(uint64_t address, uint64_t length) {
   carve(address, address + size);
   stale(address, address + size);
   if (!memory_files_.empty()) close_memory_files();
+  if (object_views_.any()) close_unused_objects();
   std::erase_if(code_changes_,
                 [&](const auto& entry) { return entry.first >= address && entry.first < address + size; });
   return 0;

@@ -231,11 +231,15 @@ std::optional<Answer> TracingChildren::wait_for_child(const SystemCall& call) {
   if (!(call.arguments[2] & (__WALL | __WCLONE))) return Answer{-ECHILD, {}};
   if (!found->second.status) {
     if (call.arguments[2] & WNOHANG) return Answer{0, {}};
+    if (found->second.waiting != nullptr)
+      limit("two threads that wait for one process that shares their memory");
     Thread& self = p_.machine.current();
     found->second.waiting = &self;
     p_.turns.sleep(CLOCK_MONOTONIC, std::nullopt);
-    found->second.waiting = nullptr;
-    if (!self.woken) return Answer{p_.inbox.interrupted_result(true), {}};
+    if (!self.woken) {
+      found->second.waiting = nullptr;
+      return Answer{p_.inbox.interrupted_result(true), {}};
+    }
   }
   Answer answer{id, {}};
   if (call.arguments[1] != 0) answer.writes.push_back(written(call.arguments[1], *found->second.status));
