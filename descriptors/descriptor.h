@@ -13,7 +13,7 @@
 
 namespace rdb::descriptors {
 
-inline constexpr int kVersion = 1;
+inline constexpr int kVersion = 2;
 
 // The text is not a descriptor file; what() is "NAME:LINE: what is wrong".
 struct FormatError : std::runtime_error {

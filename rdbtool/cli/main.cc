@@ -4,6 +4,7 @@
 #include "rdbtool/cli/command_line.h"
 #include "rdbtool/guest/host/host_descriptors.h"
 #include "rdbtool/guest/host/own_limits.h"
+#include "rdbtool/guest/memory/host_place.h"
 #include "rdbtool/guest/process/handover.h"
 
 #include <cstdlib>
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
         return 0;
       }))
     return status;
+  rdb::guest::settle_host_place(argv);
   if (argc == 3 && std::strcmp(argv[1], rdb::guest::kHandoverCommand) == 0)
     return rdb::cli::guarded(
         [&] { return rdb::cli::continue_run(static_cast<int>(std::strtol(argv[2], nullptr, 10))); });

@@ -125,11 +125,12 @@ std::string text_of(const MapInput& x) {
   std::string text = fmt::format("{} {:#x}", name_of(x.op), x.address.value);
   if (x.op != MapOp::program_break) text += fmt::format("+{:#x}", x.length);
   if (x.op == MapOp::remap) text += fmt::format(" from {:#x}+{:#x}", x.old_address.value, x.old_length);
-  if (x.op == MapOp::map || x.op == MapOp::protect)
+  if (x.op == MapOp::map || x.op == MapOp::view || x.op == MapOp::protect)
     text += fmt::format(" {}{}{}", (x.protection & 1) != 0 ? 'r' : '-', (x.protection & 2) != 0 ? 'w' : '-',
                         (x.protection & 4) != 0 ? 'x' : '-');
   if (x.op == MapOp::map || x.op == MapOp::remap || x.op == MapOp::advise)
     text += fmt::format(" flags {:#x}", x.flags);
+  if (x.object != 0) text += fmt::format(" {} object {} offset {:#x}", path_text(x.path), x.object, x.offset);
   if (x.has_file)
     text += fmt::format(" {} offset {:#x} content {}", path_text(x.path), x.offset, trace::to_string(x.file));
   return text;

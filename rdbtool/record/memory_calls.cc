@@ -127,7 +127,6 @@ void Recorder::on_syscall_exit(guest::Machine& machine, const guest::SystemCall&
     return;
   }
   check_moved(machine, call, result);
-  check_protected(machine.space(), call);
   shared_.mappings_changed(machine.space(), call, result);
   if (shared_files_.any() && changes_mappings(properties_of(call.number)))
     shared_files_.tell(machine.space(), shared_, log_);
@@ -135,6 +134,12 @@ void Recorder::on_syscall_exit(guest::Machine& machine, const guest::SystemCall&
     outside_writers_.mappings_changed(machine.space());
   log_call(machine, call, result, {});
   log_memory_effects(machine, call, result);
+  join_protected(machine, call);
+  // A mapping that has grown may reach a part of the file that is mapped elsewhere.
+  if (call.number == SYS_mremap && result >= 0)
+    if (const guest::Mapping& moved = *machine.space().find(static_cast<uint64_t>(result));
+        !(moved.flags & MAP_ANONYMOUS))
+      join_same_part(machine, moved);
 }
 
 void Recorder::on_remapping(guest::Machine& machine, const guest::SystemCall& call, int64_t result) {
@@ -180,36 +185,6 @@ void Recorder::on_remapping(guest::Machine& machine, const guest::SystemCall& ca
   log_memory_effects(machine, call, result);
 }
 
-// What is written through one mapping of a file must not show in another: replay has two copies.
-void Recorder::check_other_views(const guest::AddressSpace& space, const guest::Mapping& mapping,
-                                 Views which) {
-  auto shows_writes = [](const guest::Mapping& one) {
-    return one.flags & MAP_SHARED && one.protection & PROT_WRITE;
-  };
-  for (const auto& [begin, other] : space.mappings()) {
-    bool same_file = other.inode == mapping.inode && other.device == mapping.device;
-    if (begin == mapping.begin || !same_file || (!shows_writes(mapping) && !shows_writes(other))) continue;
-    bool overlaps = mapping.offset < other.offset + (other.end - other.begin) &&
-                    other.offset < mapping.offset + (mapping.end - mapping.begin);
-    if (which == Views::of_the_same_part && !overlaps) continue;
-    if (mapping.flags & other.flags & MAP_SHARED)
-      limit("two shared mappings of {}, one of them writable", mapping.name);
-    limit("a private mapping of {} beside a shared one that is writable", mapping.name);
-  }
-}
-
-// The same for mappings that have become writable. Parts of what was one mapping do not count.
-void Recorder::check_protected(const guest::AddressSpace& space, const guest::SystemCall& call) {
-  bool protects = call.number == SYS_mprotect || call.number == SYS_pkey_mprotect;
-  if (!protects || !(call.arguments[2] & PROT_WRITE)) return;
-  uint64_t begin = call.arguments[0];
-  uint64_t end = begin + guest::page_up(call.arguments[1]);
-  for (const auto& [key, mapping] : space.mappings())
-    if (mapping.end > begin && mapping.begin < end && !(mapping.flags & MAP_ANONYMOUS) &&
-        mapping.flags & MAP_SHARED)
-      check_other_views(space, mapping, Views::of_the_same_part);
-}
-
 // Memory that is there twice after mremap must not be written to in one place: replay would not show it in
 // the other.
 void Recorder::check_moved(guest::Machine& machine, const guest::SystemCall& call, int64_t result) {
@@ -217,9 +192,8 @@ void Recorder::check_moved(guest::Machine& machine, const guest::SystemCall& cal
   if (call.number != SYS_mremap || result < 0) return;
   const guest::Mapping& mapping = *machine.space().find(static_cast<uint64_t>(result));
   bool twice = a[1] == 0 || a[3] & MREMAP_DONTUNMAP;
-  // One that has grown may reach a part of the file that is mapped elsewhere.
-  if (!twice && !(mapping.flags & MAP_ANONYMOUS))
-    check_other_views(machine.space(), mapping, Views::of_the_same_part);
+  if (is_view(mapping) && a[2] != a[1])
+    limit("mremap that changes the length of {}, which is mapped at several places", mapping.name);
   // So may shared memory without a name if a part of it has stayed.
   bool nameless = mapping.flags & MAP_ANONYMOUS && mapping.flags & MAP_SHARED;
   bool grows = guest::page_up(a[2]) > guest::page_up(a[1]);

@@ -150,9 +150,10 @@ void Recorder::on_mapping(guest::Machine& machine, const guest::Mapping& mapping
     log_mapping(machine, mapping, -1);
     return;
   }
-  check_other_views(machine.space(), mapping, Views::of_the_file);
-  log_mapping(machine, mapping, fd);
-  log_after_end(machine, mapping, fd);
+  if (!log_as_view(machine, mapping)) {
+    log_mapping(machine, mapping, fd);
+    log_after_end(machine, mapping, fd);
+  }
   outside_writers_.skip_own(); // it was opened to be copied into the trace
   if (mapping.segment) log_pages(machine, mapping.begin, mapping.end);
   if (!(mapping.flags & MAP_SHARED)) return;
@@ -270,6 +271,7 @@ void Recorder::log_end(guest::Machine& machine, const trace::ExitInput& exit) {
 
 void Recorder::before_fork(guest::Machine& machine) {
   check(log_.stop_reason() == trace::LogStop::none);
+  refuse_fork_with_views(machine.space());
   shared_.before_fork(machine);
   // Calls must be seen from here on: they may sleep, or need memory that another process has.
   if (shared_.any()) fast_.enabled = false;

@@ -121,9 +121,14 @@ private:
   void log_protection(guest::Machine& machine, const guest::Mapping& part, int protection);
   void log_without(guest::Machine& machine, const Parts& missing, const guest::SystemCall& call,
                    int64_t result);
-  enum class Views : uint8_t { of_the_file, of_the_same_part };
-  static void check_other_views(const guest::AddressSpace& space, const guest::Mapping& mapping, Views which);
-  static void check_protected(const guest::AddressSpace& space, const guest::SystemCall& call);
+  // Memory that is mapped at several places: memory_views.cc. True if the mapping is such.
+  bool log_as_view(guest::Machine& machine, const guest::Mapping& mapping);
+  void log_view(guest::Machine& machine, trace::MapOp op, const guest::Mapping& mapping, uint64_t object);
+  uint64_t object_of(guest::Machine& machine, const std::vector<guest::Mapping>& mappings);
+  void join_protected(guest::Machine& machine, const guest::SystemCall& call);
+  void join_same_part(guest::Machine& machine, const guest::Mapping& mapping);
+  bool is_view(const guest::Mapping& mapping) const;
+  void refuse_fork_with_views(const guest::AddressSpace& space) const;
   void check_moved(guest::Machine& machine, const guest::SystemCall& call, int64_t result);
   void log_memory_effects(guest::Machine& machine, const guest::SystemCall& call, int64_t result);
   void log_foreign(guest::Machine& machine, uint64_t begin, uint64_t end);
@@ -144,6 +149,8 @@ private:
   SharedPages shared_;
   SharedFiles shared_files_;
   OutsideWriters outside_writers_;
+  // Objects that are mapped at several places, by device and inode.
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> objects_;
   TurnLog turns_;
   PageCheck page_check_;
   PartialWorkLog partial_work_;

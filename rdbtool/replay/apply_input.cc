@@ -105,6 +105,7 @@ void Replayer::start_thread(const trace::ThreadStartInput& start) {
                now().value);
   guest::Thread& created = add_thread(std::make_unique<guest::Thread>(start.created));
   created.mask = mask();
+  if (!guest::makes_thread(current_call())) created.own_actions = copy_actions();
   created.registers.gpr[engine::RAX] = 0;
   created.registers.gpr[engine::RSP] = start.stack.value;
   created.registers.fs_base = start.tls.value;
@@ -131,7 +132,12 @@ void Replayer::map(const trace::MapInput& map) {
   guest::AddressSpace& space = this->space();
   switch (map.op) {
   case trace::MapOp::map:
+  case trace::MapOp::view:
     map_again(map);
+    return;
+  case trace::MapOp::share:
+    check_object(map);
+    space.make_view(map.address.value, map.address.value + map.length, map.object, map.offset);
     return;
   case trace::MapOp::unmap:
     space.munmap(map.address.value, map.length);
@@ -155,6 +161,13 @@ void Replayer::map(const trace::MapInput& map) {
   }
 }
 
+void Replayer::check_object(const trace::MapInput& map) const {
+  constexpr uint64_t kMost = uint64_t{1} << 46;
+  if (map.offset % guest::kPage != 0 || map.offset > kMost || map.length > kMost)
+    user_error("{}: damaged: a view of {:#x} bytes at {:#x} of an object, at time {}", trace_.path(),
+               map.length, map.offset, now().value);
+}
+
 void Replayer::map_again(const trace::MapInput& map) {
   guest::Mapping mapping;
   mapping.begin = map.address.value;
@@ -163,7 +176,9 @@ void Replayer::map_again(const trace::MapInput& map) {
   mapping.flags = static_cast<int>(map.flags);
   mapping.offset = map.offset;
   mapping.name = map.path;
-  mapping.segment = !map.has_file && !(map.flags & MAP_ANONYMOUS);
+  mapping.view = map.object;
+  mapping.segment = !map.has_file && map.object == 0 && !(map.flags & MAP_ANONYMOUS);
+  if (mapping.view != 0) check_object(map);
   if (!space().in_guest_range(mapping.begin, mapping.end))
     user_error("{}: damaged: maps {:#x}-{:#x} at time {}, which is not the guest's", trace_.path(),
                mapping.begin, mapping.end, now().value);
@@ -173,7 +188,10 @@ void Replayer::map_again(const trace::MapInput& map) {
     if (fresh) known->second = trace_.files().open(map.file);
     fd = known->second;
   }
-  space().restore(mapping, fd);
+  if (mapping.view != 0)
+    space().restore_view(mapping);
+  else
+    space().restore(mapping, fd);
   if (may_be_written_outside(mapping))
     shared_with_others_ = mapping.segment ? "a System V segment" : mapping.name;
   if (map.has_file && map.offset == 0)

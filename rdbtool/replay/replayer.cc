@@ -22,6 +22,7 @@ namespace {
 
 guest::MachineOptions machine_options(const trace::Metadata& metadata) {
   guest::MachineOptions options;
+  options.layout = static_cast<guest::LayoutVersion>(metadata.layout_version);
   options.seed = metadata.layout_seed;
   options.randomise = metadata.aslr;
   return options;

@@ -153,6 +153,7 @@ private:
   bool turn_to(ThreadId thread);
   void map(const trace::MapInput& map);
   void map_again(const trace::MapInput& map);
+  void check_object(const trace::MapInput& map) const;
   void repeat_memory_call(const guest::SystemCall& call, int64_t logged);
   void answer_call(const trace::Input& input);
   void partial(const trace::Input& input);

@@ -11,7 +11,6 @@
 __attribute__((visibility("hidden"))) void* __rdb_guest_target;
 
 _Static_assert(offsetof(struct rdb_module_host, guest_call) == 16 &&
-                   offsetof(struct rdb_module_host, guest_end) == 104 &&
                    offsetof(struct rdb_module_host, always_watched_call) == 184,
                "used below");
 
@@ -30,14 +29,7 @@ __asm__(".text\n"
         ".hidden __rdb_watched_call\n"
         ".type __rdb_watched_call, @function\n"
         "__rdb_watched_call:\n"
-        "  mov __rdb_module_host@GOTPCREL(%rip), %r10\n"
-        "  mov (%r10), %r10\n"
-        "  cmpl $9, (%r10)\n" // the version: an older rdb knows calls of the program's functions only
-        "  jae __rdb_guest_call\n"
-        "  mov __rdb_guest_target(%rip), %r11\n"
-        "  cmp 104(%r10), %r11\n"
-        "  jb __rdb_guest_call\n"
-        "  jmp *%r11\n"
+        "  jmp __rdb_guest_call\n"
         ".size __rdb_watched_call, .-__rdb_watched_call\n"
         // The first and the last byte of the module.
         ".hidden __ehdr_start\n"
@@ -58,8 +50,6 @@ __asm__(".text\n"
         "  mov (%r10), %r10\n"
         "  test %r10, %r10\n" // no rdb around
         "  je 2f\n"
-        "  cmpl $10, (%r10)\n"
-        "  jb __rdb_watched_call\n"
         "  push 184(%r10)\n"
         "  ret\n"
         "2:\n"

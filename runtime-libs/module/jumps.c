@@ -88,7 +88,7 @@ RDB_JUMP(__longjmp_chk)
 // Debug code's stack is its own, for all that looks whose memory is written to.
 __attribute__((visibility("hidden"))) void* __rdb_check_context(const ucontext_t* context);
 void* __rdb_check_context(const ucontext_t* context) {
-  if (__rdb_module_host != 0 && (unsigned long)context->uc_stack.ss_sp < __rdb_module_host->guest_end)
+  if (__rdb_is_programs(context->uc_stack.ss_sp))
     __rdb_module_host->refuse("makecontext with a stack of the program");
   static void* real;
   if (real == 0) real = dlsym(RTLD_NEXT, "makecontext");

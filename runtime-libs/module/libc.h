@@ -15,7 +15,7 @@
 
 // The private FILE for one that may be the program's.
 static inline FILE* own(FILE* file, const char* function) {
-  if (__rdb_module_host == 0 || (unsigned long)file >= __rdb_module_host->guest_end || file == 0) return file;
+  if (file == 0 || !__rdb_is_programs(file)) return file;
   return __rdb_module_host->file(file, function);
 }
 

@@ -8,7 +8,7 @@
 #include "runtime-libs/module/module_host.h"
 
 static int is_guests(const void* memory) {
-  return memory != 0 && __rdb_module_host != 0 && (unsigned long)memory < __rdb_module_host->guest_end;
+  return memory != 0 && __rdb_is_programs(memory);
 }
 
 // An object whose first word points to what it has or shares. One of the program's own is changed by the

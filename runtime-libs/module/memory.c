@@ -13,24 +13,20 @@
 void __libc_free(void* memory);
 void* __libc_realloc(void* memory, size_t size);
 
-static int is_guests(const void* memory) {
-  return __rdb_module_host != 0 && (unsigned long)memory < __rdb_module_host->guest_end;
-}
-
 void __rdb_keep(void* address, unsigned long size) {
-  if (size == 0 || !is_guests(address) || __rdb_module_host->version < 8) return;
+  if (size == 0 || !__rdb_is_programs(address)) return;
   __rdb_module_needs_libc();
   __rdb_module_host->keep(address, size);
 }
 
 void __rdb_fill(void* address, unsigned long size) {
-  if (size == 0 || !is_guests(address)) return;
+  if (size == 0 || !__rdb_is_programs(address)) return;
   __rdb_module_needs_libc();
-  if (__rdb_module_host->version >= 9) __rdb_module_host->fill(address, size);
+  __rdb_module_host->fill(address, size);
 }
 
 void __rdb_guard(void) {
-  if (__rdb_module_host == 0 || __rdb_module_host->version < 9) return;
+  if (__rdb_module_host == 0) return;
   __rdb_module_needs_libc();
   __rdb_module_host->guard();
 }
@@ -38,7 +34,7 @@ void __rdb_guard(void) {
 // A static object of an inline function is the program's: as such it is gone when the region ends.
 int __cxa_atexit(void (*end)(void*), void* object, void* module);
 int __cxa_atexit(void (*end)(void*), void* object, void* module) {
-  if (object != 0 && is_guests(object)) return 0;
+  if (object != 0 && __rdb_is_programs(object)) return 0;
   REAL(__cxa_atexit)
   return real(end, object, module);
 }
@@ -47,8 +43,7 @@ int __cxa_atexit(void (*end)(void*), void* object, void* module) {
 int __cxa_thread_atexit(void (*end)(void*), void* object, void* module);
 int __cxa_thread_atexit(void (*end)(void*), void* object, void* module) {
   (void)module;
-  if (__rdb_module_host != 0 && __rdb_module_host->version >= 9 && !is_guests(object))
-    __rdb_module_host->destroy_in_thread(end, object);
+  if (__rdb_module_host != 0 && !__rdb_is_programs(object)) __rdb_module_host->destroy_in_thread(end, object);
   return 0;
 }
 
@@ -60,16 +55,16 @@ void __rdb_keep_text(const void* string, unsigned long character) {
     char* text;
     unsigned long length, capacity;
   }* parts = string;
-  if (!is_guests(parts)) __rdb_keep(parts->text, (parts->capacity + 1) * character);
+  if (!__rdb_is_programs(parts)) __rdb_keep(parts->text, (parts->capacity + 1) * character);
 }
 
 void(free)(void* memory) {
-  if (memory == 0 || is_guests(memory)) return;
+  if (memory == 0 || __rdb_is_programs(memory)) return;
   __libc_free(memory);
 }
 
 static void refuse_guests(const void* memory, const char* what) {
-  if (memory != 0 && is_guests(memory)) __rdb_module_host->refuse(what);
+  if (memory != 0 && __rdb_is_programs(memory)) __rdb_module_host->refuse(what);
 }
 
 // How large the program's block is, only its own libc knows.

@@ -8,18 +8,24 @@
 extern "C" {
 #endif
 
-#define RDB_MODULE_HOST_VERSION 10
+#define RDB_MODULE_HOST_VERSION 11
 #define RDB_MODULE_READS 1u
 #define RDB_MODULE_WRITES 2u
 
 struct rdb_event;
 
+// Where rdb and debug code lie; everything else is the program's (rdbtool/guest/memory/host_place.h).
+struct rdb_host_place {
+  unsigned long low_begin, low_size; // one range
+  unsigned long high_begin;          // and all from here on
+};
+
 struct rdb_module_host {
   unsigned version;
   // Debug code called something that it must not do to its host (exit, fork ...). Does not return.
   void (*refuse)(const char* what);
-  // Where calls of the program's functions go, with the function's address in r11; from version 9 on also
-  // those of other code that is given memory of the program.
+  // Where calls of the program's functions go, with the function's address in r11, and those of other code
+  // that is given memory of the program.
   void* guest_call;
   // Behind <rdb/events.h>. `how`: RDB_MODULE_READS, RDB_MODULE_WRITES. `size`: a time's value, too.
   unsigned long (*add_event)(int kind, const char* name, const void* address, unsigned long size,
@@ -33,8 +39,7 @@ struct rdb_module_host {
   unsigned long (*backtrace)(const void** addresses, unsigned long most);
   void (*vector_register)(unsigned index, unsigned char* to); // the low 16 bytes
   const void* (*stack_pointer)(void);
-  // Below this address everything is the program's.
-  unsigned long guest_end;
+  const struct rdb_host_place* host_place;
   // The private FILE for one of the program's; refuses in the name of the function if there is none.
   void* (*file)(void* guest, const char* function);
   // The end of the stack that debug code runs on.
@@ -53,13 +58,22 @@ struct rdb_module_host {
   void (*fill)(const void* address, unsigned long size);
   // To be called when a thread-local object was made.
   void (*destroy_in_thread)(void (*destroy)(void*), void* object);
-  // From version 10 on: as guest_call, for code that may write to memory of the program which it is not
-  // given.
+  // As guest_call, for code that may write to memory of the program which it is not given.
   void* always_watched_call;
 };
 
 // Filled by rdb before any debug code runs.
 extern const struct rdb_module_host* __rdb_module_host;
+
+// The module's own copy, which the instrumented stores of debug code look at. Without rdb around, nothing is
+// the program's.
+extern __attribute__((visibility("hidden"))) struct rdb_host_place __rdb_host_place;
+
+static inline int __rdb_is_programs(const void* memory) {
+  unsigned long address = (unsigned long)memory;
+  return address - __rdb_host_place.low_begin >= __rdb_host_place.low_size &&
+         address < __rdb_host_place.high_begin;
+}
 
 // Short pieces of debug code run with the program's FS base and vector registers, unless their machine code
 // shows that they need others (rdbtool/debug/regions/plain_code.h). A function of the module that may or may

@@ -19,7 +19,7 @@ static void refuse(const char* what) {
 }
 
 static int is_guests(const void* memory) {
-  return memory != 0 && __rdb_module_host != 0 && (unsigned long)memory < __rdb_module_host->guest_end;
+  return memory != 0 && __rdb_is_programs(memory);
 }
 
 int(munmap)(void* memory, size_t size) {
@@ -55,7 +55,7 @@ void*(mremap)(void* memory, size_t old_size, size_t size, int flags, ...) {
 
 // The standard streams are the replay's, and so is what was open before debug code came.
 static int is_rdbs(int file) {
-  return __rdb_module_host != 0 && __rdb_module_host->version >= 8 && __rdb_module_host->is_own_file(file);
+  return __rdb_module_host != 0 && __rdb_module_host->is_own_file(file);
 }
 int(close)(int file) {
   if (is_rdbs(file)) refuse("close with a descriptor that is not debug code's own");

@@ -50,7 +50,7 @@ __attribute__((format(printf, 1, 2))) static void put_format(const char* format,
 // The program's memory may be anything: a pointer need not point anywhere.
 static int load(const char* from, void* to, size_t size) {
   if (from == 0) return 0;
-  if ((uintptr_t)from >= __rdb_module_host->guest_end) {
+  if (!__rdb_is_programs(from)) {
     memcpy(to, from, size);
     return 1;
   }

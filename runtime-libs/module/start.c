@@ -6,7 +6,7 @@
 extern __attribute__((visibility("default"))) void* __rdb_module_slots[];
 
 __attribute__((visibility("default"), noinline)) void __rdb_module_needs_libc(void) {
-  if (__rdb_module_host != 0 && __rdb_module_host->version >= 7) __rdb_module_host->use_libc();
+  if (__rdb_module_host != 0) __rdb_module_host->use_libc();
 }
 
 // Functions to be called at the end, under the name of the module. It has no start files that would see to
@@ -27,6 +27,9 @@ void __rdb_module_finish(void) {
 __attribute__((weak, visibility("default"))) void rdb_module_starting(const struct rdb_module_host** host,
                                                                       void** slots);
 
+struct rdb_host_place __rdb_host_place = {0, ~0ul, 0};
+
 __attribute__((constructor(101))) static void start(void) {
   if (rdb_module_starting != 0) rdb_module_starting(&__rdb_module_host, __rdb_module_slots);
+  if (__rdb_module_host != 0) __rdb_host_place = *__rdb_module_host->host_place;
 }

@@ -86,8 +86,7 @@ int(fseeko)(FILE* file, off_t offset, int whence) {
 }
 // A stream of debug code would write to such a buffer when nobody expects it any more.
 static void refuse_memory(const void* buffer, const char* refused) {
-  if (buffer != 0 && __rdb_module_host != 0 && (unsigned long)buffer < __rdb_module_host->guest_end)
-    __rdb_module_host->refuse(refused);
+  if (buffer != 0 && __rdb_is_programs(buffer)) __rdb_module_host->refuse(refused);
 }
 int(setvbuf)(FILE* file, char* buffer, int mode, size_t size) {
   refuse_memory(buffer, "setvbuf with memory of the program");

@@ -168,11 +168,10 @@ int(recvmmsg)(int file, struct mmsghdr* messages, unsigned n, int flags, struct 
 
 // What texts are read into. All further arguments are pointers, not more than the format has conversions.
 static void guard_scanned(const char* format, va_list list) {
-  if (__rdb_module_host == 0) return;
   va_list some;
   va_copy(some, list);
   for (; *format != 0; ++format)
-    if (*format == '%' && va_arg(some, unsigned long) < __rdb_module_host->guest_end) {
+    if (*format == '%' && __rdb_is_programs(va_arg(some, void*))) {
       __rdb_guard();
       break;
     }
@@ -222,7 +221,7 @@ int(vswscanf)(const wchar_t* text, const wchar_t* format, va_list list) {
 // How long a text becomes is known when it is made, once more.
 static void keep_text(char* to, const char* format, va_list list) {
   guard_counts(format);
-  if (__rdb_module_host == 0 || (unsigned long)to >= __rdb_module_host->guest_end) return;
+  if (!__rdb_is_programs(to)) return;
   va_list first;
   va_copy(first, list);
   int length = vsnprintf(0, 0, format, first);

@@ -62,7 +62,7 @@ class Shell(harness.TestCase):
 class Doctor(harness.TestCase):
     def test_this_machine_is_fine(self):
         out = self.rdb("doctor", status=0).out
-        for what in "kernel", "processor", "engine", "recordings", "mappings", "watchpoints", "confinement":
+        for what in "kernel", "processor", "engine", "recordings", "mappings", "addresses", "watchpoints", "confinement":
             self.assertRegex(out, rf"(?m)^ok   {what} +\S")
         self.assertNotIn("BAD", out)
 

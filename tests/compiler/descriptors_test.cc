@@ -142,15 +142,15 @@ TEST(Descriptors, RegistersHaveNamesAndSizes) {
 }
 
 TEST(Descriptors, FaultsAreNamedByLine) {
-  const std::string head = "rdb-descriptors 1\n";
+  const std::string head = "rdb-descriptors 2\n";
   const std::string base = head +
                            "unit 1 \"u\" \"a.c\" \"/\" \"\"\nsource 1 \"a.c\" \"\" -\n"
                            "region 1 1 1 4 9 complete \"\" \"f\" \"f\" 1\nlocation 1 0 before @0 \"f\"\n";
   EXPECT_EQ(fault(base), "none");
   EXPECT_EQ(fault(""), "d:1: not a descriptor file");
-  EXPECT_EQ(fault("rdb-descriptors 2\n"),
-            "d:1: descriptor version 2, this rdb reads version 1; rebuild with the rdb-clang of this rdb");
-  EXPECT_EQ(fault("rdb-descriptors 1"), "d:1: the last line is cut off");
+  EXPECT_EQ(fault("rdb-descriptors 3\n"),
+            "d:1: descriptor version 3, this rdb reads version 2; rebuild with the rdb-clang of this rdb");
+  EXPECT_EQ(fault("rdb-descriptors 2"), "d:1: the last line is cut off");
   EXPECT_EQ(fault(head + "\n"), "d:2: record is missing");
   EXPECT_EQ(fault(head + "nonsense 1\n"), "d:2: unknown record 'nonsense'");
   EXPECT_EQ(fault(head + "unit 1 \"u\n"), "d:2: key has no closing quote");

@@ -25,7 +25,7 @@ protected:
   Payload sample(const elf::File& object) {
     Payload p;
     p.unit = "u1";
-    p.descriptors = "rdb-descriptors 1\n";
+    p.descriptors = "rdb-descriptors 2\n";
     p.debug_object = "not looked at";
     p.sources = {{4, "int x;\n"}, {9, ""}};
     for (const elf::Symbol& symbol : object.symbols())
@@ -88,7 +88,7 @@ TEST_F(PayloadTest, WhatIsAppendedIsReadBack) {
   std::vector<CarriedPayload> found = read_payloads(object);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].payload.unit, "u1");
-  EXPECT_EQ(found[0].payload.descriptors, "rdb-descriptors 1\n");
+  EXPECT_EQ(found[0].payload.descriptors, "rdb-descriptors 2\n");
   EXPECT_EQ(found[0].payload.debug_object, "not looked at");
   ASSERT_EQ(found[0].payload.sources.size(), 2u);
   EXPECT_EQ(found[0].payload.sources[0].id, 4u);

@@ -111,7 +111,7 @@ Input SampleRun::any() {
   }
   case 3: {
     MapInput map;
-    map.op = MapOp(1 + number(6));
+    map.op = MapOp(1 + number(8));
     map.protection = static_cast<uint8_t>(number(8));
     map.flags = static_cast<uint32_t>(random_());
     map.address = GuestAddr(random_());
@@ -119,6 +119,11 @@ Input SampleRun::any() {
     if (map.op == MapOp::remap) {
       map.old_address = GuestAddr(random_());
       map.old_length = 4096;
+    }
+    if (map.op == MapOp::share || map.op == MapOp::view) {
+      map.object = 1 + number(1000);
+      map.offset = number(100) * 4096;
+      map.path = text();
     }
     map.has_file = map.op == MapOp::map && number(2) == 1;
     if (map.has_file) {

@@ -3,6 +3,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/cli/command.h"
 #include "rdbtool/guest/host/own_executable.h"
+#include "rdbtool/guest/memory/host_place.h"
 #include "rdbtool/replay/confinement.h"
 #include "rdbtool/trace/format/metadata.h"
 #include "rdbtool/trace/trace_dir.h"
@@ -117,6 +118,17 @@ Finding mappings() {
           fmt::format("only {} a process: large programs may fail; raise vm.max_map_count", count)};
 }
 
+Finding addresses() {
+  const guest::HostPlace usual;
+  if (guest::host_place.low_begin == usual.low_begin && guest::host_place.high_begin == usual.high_begin)
+    return {Verdict::good, "addresses", "rdb lies where programs do not ask for memory"};
+  return {
+      Verdict::partly, "addresses",
+      fmt::format("rdb lies at {:#x} and from {:#x} on: programs with sanitizers may find their places taken "
+                  "(vm.mmap_rnd_bits and the legacy layout move it)",
+                  guest::host_place.low_begin, guest::host_place.high_begin)};
+}
+
 Finding hardware_watchpoints() {
   perf_event_attr attributes = {};
   attributes.size = sizeof attributes;
@@ -166,8 +178,8 @@ Finding compiler() {
 
 int examine() {
   int status = 0;
-  for (const Finding& finding : {kernel(), cpu(), engine(), recordings(), mappings(), hardware_watchpoints(),
-                                 confinement(), gdb(), compiler()}) {
+  for (const Finding& finding : {kernel(), cpu(), engine(), recordings(), mappings(), addresses(),
+                                 hardware_watchpoints(), confinement(), gdb(), compiler()}) {
     const char* mark = finding.verdict == Verdict::good     ? "ok"
                        : finding.verdict == Verdict::partly ? "--"
                                                             : "BAD";

@@ -4,6 +4,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/print_error.h"
 #include "rdbtool/debug/debug_session.h"
+#include "rdbtool/guest/memory/object_views.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -74,7 +75,7 @@ bool CrashRecovery::begin_loading(const std::string& module) {
   end_in_the_same_way(status);
 }
 
-bool CrashRecovery::make_copy(uint64_t ticks) {
+bool CrashRecovery::make_copy(uint64_t ticks, guest::AddressSpace& space) {
   next_ = ticks + (kFirstInterval << copies_);
   ++copies_;
   std::fflush(nullptr);
@@ -83,7 +84,7 @@ bool CrashRecovery::make_copy(uint64_t ticks) {
         mmap(nullptr, sizeof(SuccessorReport), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return false; // then there is no way back
     auto* message = new (memory) SuccessorReport;
-    pid_t successor = fork();
+    pid_t successor = guest::fork_copy(space);
     if (successor < 0) return false;
     if (successor == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -11,6 +11,10 @@
 #include <sys/types.h>
 #include <vector>
 
+namespace rdb::guest {
+class AddressSpace;
+}
+
 namespace rdb::debug {
 
 class DebugSession;
@@ -34,7 +38,7 @@ public:
   // Returns true if there is more to do before debug code runs than enter().
   bool is_busy(uint64_t ticks) const { return catches_up_ || is_copy_due(ticks); }
   // Before debug code runs. True if this is a new process, which has no timers yet.
-  bool make_copy(uint64_t ticks);
+  bool make_copy(uint64_t ticks, guest::AddressSpace& space);
   // Before a module is loaded, until DebugSession::end_loading(). Its constructors may end this process in a
   // way that nobody can prevent: then a process that waits says so. True if this is a new process, which has
   // no timers yet.

@@ -3,6 +3,7 @@
 
 #include "rdbtool/debug/debug_session.h"
 #include "rdbtool/debug/isolation/abort_debug_code.h"
+#include "rdbtool/guest/memory/host_place.h"
 
 #include <algorithm>
 #include <array>
@@ -53,7 +54,7 @@ void call_watched(CallFrame& frame, uint64_t function) {
     return;
   }
   const uint64_t buffer = frame.integer[1];
-  if (keeps_buffer(function) && buffer != 0 && buffer < guest::kHighEnd)
+  if (keeps_buffer(function) && buffer != 0 && !guest::is_host(buffer))
     abort_debug_code("debug code must not call setbuf of a stream with memory of the program");
   try {
     call_host(frame, function);

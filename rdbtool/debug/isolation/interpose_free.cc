@@ -4,7 +4,7 @@
 // that took it would hand it out again; see runtime-libs/module/memory.c. While no debug code runs, all of it
 // is ours. The libraries find these functions instead of libc's, operator delete does too.
 #include "rdbtool/debug/isolation/abort_debug_code.h"
-#include "rdbtool/guest/memory/layout.h"
+#include "rdbtool/guest/memory/host_place.h"
 
 #include <bit>
 #include <cerrno>
@@ -17,7 +17,7 @@
 namespace {
 
 bool is_programs(const void* memory) {
-  return memory != nullptr && reinterpret_cast<uint64_t>(memory) < rdb::guest::kHighEnd &&
+  return memory != nullptr && !rdb::guest::is_host(reinterpret_cast<uint64_t>(memory)) &&
          rdb::debug::can_abort_debug_code();
 }
 

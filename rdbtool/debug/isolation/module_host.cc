@@ -5,6 +5,7 @@
 #include "rdbtool/debug/events/event_api.h"
 #include "rdbtool/debug/isolation/nested_call.h"
 #include "rdbtool/debug/regions/module_thread_locals.h"
+#include "rdbtool/guest/memory/host_place.h"
 #include "runtime-libs/module/module_host.h"
 
 #include <cstdio>
@@ -50,7 +51,9 @@ rdb_module_host make_table() {
   table.version = RDB_MODULE_HOST_VERSION;
   table.refuse = refuse;
   table.guest_call = nested_call_stub();
-  table.guest_end = guest::kHighEnd;
+  static const rdb_host_place place{guest::host_place.low_begin, guest::host_place.low_size,
+                                    guest::host_place.high_begin};
+  table.host_place = &place;
   table.file = own_file;
   table.region_stack = []() -> const void* { return DebugSession::run.abort_point; };
   table.run_number = []() -> unsigned long { return DebugSession::run.number; };

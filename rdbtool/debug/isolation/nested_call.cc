@@ -4,6 +4,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/debug/debug_session.h"
 #include "rdbtool/debug/isolation/guarded_call.h"
+#include "rdbtool/guest/memory/host_place.h"
 #include "rdbtool/guest/signals/host_signals.h"
 
 #include <algorithm>
@@ -20,20 +21,15 @@ using engine::RAX;
 using engine::RSP;
 
 constexpr uint64_t kStackSize = 8u << 20;
-// Where a nested call returns to: no code is ever there.
-constexpr uint64_t kReturnAddress = guest::kLowEnd - 0x10;
-// The second engine's memory, above the guest's low range and around the table of the first.
-constexpr uint64_t kCachePlace = guest::kLowEnd;
-constexpr size_t kCacheSize = 14u << 20;
-constexpr uint64_t kTablePlace = guest::kTablePlace + (1u << 20);
+constexpr uint64_t kReturnAddress = guest::kNestedReturn;
 constexpr engine::Gpr kArguments[6] = {engine::RDI, engine::RSI, engine::RDX,
                                        engine::RCX, engine::R8,  engine::R9};
 
 engine::TranslatorOptions engine_options() {
   engine::TranslatorOptions options;
-  options.cache_place = kCachePlace;
-  options.cache_size = kCacheSize;
-  options.table_place = kTablePlace;
+  options.cache_place = guest::kNestedCachePlace;
+  options.cache_size = guest::kNestedCacheSize;
+  options.table_place = guest::kNestedTablePlace;
   options.traces = false;
   options.log_stores = true;
   return options;
@@ -42,7 +38,7 @@ engine::TranslatorOptions engine_options() {
 } // namespace
 
 void run_nested_call(CallFrame* frame, uint64_t target) {
-  if (target >= guest::kHighEnd) return run_watched_call(*frame, target);
+  if (guest::is_host(target)) return run_watched_call(*frame, target);
   if (!can_abort_debug_code() || DebugSession::current()->nested_calls == nullptr)
     abort_debug_code("a function of the program was called before the program runs");
   if (target == 0)
@@ -235,7 +231,7 @@ int NestedCalls::take_errno(int otherwise) const {
 // Did the guest jump to code of the host?
 bool NestedCalls::is_callback(const engine::Stop& stop) const {
   uint64_t pc = engine_.state().registers.rip;
-  return stop.reason == engine::StopReason::fault && stop.fault.signal == SIGSEGV && pc >= guest::kHighEnd &&
+  return stop.reason == engine::StopReason::fault && stop.fault.signal == SIGSEGV && guest::is_host(pc) &&
          pc == reinterpret_cast<uint64_t>(stop.fault.info.si_addr);
 }
 

@@ -4,6 +4,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/debug/debug_session.h"
 #include "rdbtool/debug/isolation/nested_call.h"
+#include "rdbtool/guest/memory/host_place.h"
 
 #include <algorithm>
 #include <array>
@@ -20,7 +21,7 @@ void NestedCalls::keep_for_debug_code(const void* address, unsigned long size) {
 
 void NestedCalls::keep(uint64_t begin, uint64_t size) {
   if (!used_) begin_use();
-  const uint64_t end = begin + std::min(size, guest::kHighEnd - begin);
+  const uint64_t end = begin + guest::size_before_host(begin, size);
   while (begin < end) {
     const guest::Mapping* mapping = machine_.space().find(begin);
     // What cannot be written to needs no undoing; debug code is told by a fault.
@@ -54,7 +55,7 @@ bool NestedCalls::notice_write(uint64_t address, void* context) {
   if (running_) return false;
   // Of what debug code writes itself the old bytes are kept by now: only the translations must go.
   if (!guard_.is_read_only())
-    return address < guest::kHighEnd && machine_.space().release_code_page(GuestAddr(address));
+    return !guest::is_host(address) && machine_.space().release_code_page(GuestAddr(address));
   if (!guard_.is_withheld(guest::page_down(address))) return false;
   guard_.note(address, context);
   open(address, address + 1);
@@ -71,7 +72,7 @@ void NestedCalls::fill(uint64_t begin, uint64_t size) {
   ucontext_t here;
   getcontext(&here);
   guard_.note(begin, &here);
-  open(begin, begin + std::min(size, guest::kHighEnd - begin));
+  open(begin, begin + guest::size_before_host(begin, size));
 }
 
 bool NestedCalls::begin_watch(const CallFrame& frame) {
@@ -81,7 +82,7 @@ bool NestedCalls::begin_watch(const CallFrame& frame) {
   size_t pointer_count = 0, number_count = 0;
   auto sort = [&](uint64_t value) {
     const guest::Mapping* mapping =
-        value >= guest::kPage && value < guest::kHighEnd ? machine_.space().find(value) : nullptr;
+        value >= guest::kPage && !guest::is_host(value) ? machine_.space().find(value) : nullptr;
     if (mapping == nullptr)
       number_room[number_count++] = value;
     else if (mapping->protection & PROT_WRITE)

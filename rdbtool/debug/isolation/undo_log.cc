@@ -4,6 +4,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/own_memory.h"
 #include "rdbtool/debug/isolation/abort_debug_code.h"
+#include "rdbtool/guest/memory/host_place.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -48,7 +49,7 @@ void UndoLog::undo() {
   bool has_code_pages = space_.has_code_pages();
   for (engine::StoreLogEntry* entry = engine_.store_log_end(); entry-- > log_.data();) {
     // The debug code's own memory, and the stack of nested calls.
-    if (entry->address >= guest::kHighEnd) continue;
+    if (guest::is_host(entry->address)) continue;
     // Not there any more soon, and perhaps read-only.
     if (!mapped_.empty() && is_own(entry->address, entry->size)) continue;
     if (has_code_pages)
@@ -71,7 +72,7 @@ bool UndoLog::is_own(uint64_t address, uint64_t size) const {
 }
 
 void UndoLog::keep(uint64_t address, uint64_t size) {
-  if (address >= guest::kHighEnd || is_own(address, size)) return;
+  if (guest::is_host(address) || is_own(address, size)) return;
   engine::StoreLogEntry* entry = engine_.store_log_end();
   engine::StoreLogEntry* end = log_.data() + log_.size();
   if (static_cast<uint64_t>(end - entry) < size / sizeof entry->old + kSlice)
@@ -97,7 +98,7 @@ void UndoLog::keep(uint64_t address, uint64_t size) {
 }
 
 bool UndoLog::store(uint64_t address, const void* bytes, size_t size) {
-  if (address < guest::kHighEnd) {
+  if (!guest::is_host(address)) {
     keep(address, size);
     return space_.write(GuestAddr(address), bytes, size) == size;
   }

@@ -163,7 +163,7 @@ bool RegionRunner::may_run(RegionCount& count) {
   };
   if (aborts()) return false;
   if (crash_recovery_.is_copy_due(ticks_)) {
-    if (crash_recovery_.make_copy(ticks_)) start_clock();
+    if (crash_recovery_.make_copy(ticks_, replayer_->space())) start_clock();
     // A copy may have come here to give it up.
     if (aborts()) return false;
   }

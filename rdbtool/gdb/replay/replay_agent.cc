@@ -2,6 +2,7 @@
 // Requests to a replay process that do not move it.
 #include "rdbtool/gdb/replay/replay_agent.h"
 
+#include "rdbtool/guest/memory/object_views.h"
 #include "rdbtool/guest/process/state_hash.h"
 #include "rdbtool/replay/confinement.h"
 #include "rdbtool/replay/divergence.h"
@@ -56,7 +57,7 @@ void ReplayAgent::serve(int fd) {
     auto command = request->get<ReplayCommand>();
     Message reply;
     if (command == ReplayCommand::snapshot) {
-      pid_t copy = fork();
+      pid_t copy = guest::fork_copy(replayer_.space());
       if (copy == 0) {
         close(fd);
         fd = copy_fd;

@@ -18,6 +18,7 @@
 #include "rdbtool/guest/threads/affinity.h"
 #include "rdbtool/guest/threads/futex_calls.h"
 #include "rdbtool/guest/threads/guest_threads.h"
+#include "rdbtool/guest/threads/tracing_child.h"
 #include "rdbtool/guest/threads/turns.h"
 #include "rdbtool/syscalls/call_properties.h"
 
@@ -147,6 +148,13 @@ int64_t SyscallDispatcher::carry_out(const SystemCall& call, ThreadOutcome& outc
   const SyscallInfo* info = find_syscall(static_cast<uint64_t>(call.number));
   if (info == nullptr) return finish(call, -ENOSYS);
   CallShape shape = shape_of(*info, call.arguments);
+  if (p_.tracing.any()) {
+    if (p_.tracing.ends_by(call)) {
+      next = p_.tracing.end(call);
+      return 0;
+    }
+    if (std::optional<int64_t> result = p_.tracing.call(call)) return *result;
+  }
   switch (call.number) {
   case SYS_exit:
     outcome = p_.threads.end_current(call);
@@ -192,7 +200,9 @@ int64_t SyscallDispatcher::exit_group(const SystemCall& call, ThreadOutcome& out
 
 int64_t SyscallDispatcher::clone(const SystemCall& call) {
   if (int error = p_.fork.check_clone(call.arguments)) return finish(call, error);
-  return call.arguments[0] & CLONE_THREAD ? finish(call, p_.threads.start(call)) : p_.fork.call(call);
+  if (makes_thread(call)) return finish(call, p_.threads.start(call));
+  if (TracingChildren::is_made_by(call.arguments[0])) return finish(call, p_.tracing.start(call));
+  return p_.fork.call(call);
 }
 
 int64_t SyscallDispatcher::set_action(const SystemCall& call) {

@@ -38,6 +38,7 @@ class SeccompFilters;
 class SignalDelivery;
 class SignalInbox;
 class SyscallExecutor;
+class TracingChildren;
 class Turns;
 struct Thread;
 
@@ -49,6 +50,7 @@ public:
     Baton& baton;
     Turns& turns;
     GuestThreads& threads;
+    TracingChildren& tracing;
     FutexCalls& futexes;
     MemoryCalls& memory;
     ForkCalls& fork;

@@ -15,6 +15,10 @@ SystemCall call_in(const engine::Registers& regs) {
   return call;
 }
 
+bool makes_thread(const SystemCall& call) {
+  return call.number == SYS_clone && call.arguments[0] & CLONE_THREAD;
+}
+
 bool shares_memory(const SystemCall& call) {
   return call.number == SYS_vfork || (call.number == SYS_clone && call.arguments[0] & CLONE_VM);
 }

@@ -25,5 +25,7 @@ SystemCall call_in(const engine::Registers& registers);
 
 // Whether the process that the call makes has its parent's memory, and no copy (vfork).
 bool shares_memory(const SystemCall& call);
+// Whether what a call of clone makes belongs to the same process.
+bool makes_thread(const SystemCall& call);
 
 } // namespace rdb::guest

@@ -73,4 +73,9 @@ rlimit limit_at_start(int resource) {
   return now;
 }
 
+void set_limit_at_start(int resource, const rlimit& limit) {
+  for (Kept& one : kept)
+    if (static_cast<int>(one.resource) == resource) one.limit = limit;
+}
+
 } // namespace rdb::guest

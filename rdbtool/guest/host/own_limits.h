@@ -14,5 +14,7 @@ void lift_own_limits();
 
 // What this process was started with, for those three.
 rlimit limit_at_start(int resource);
+// Where rdb has started itself again under another limit.
+void set_limit_at_start(int resource, const rlimit& limit);
 
 } // namespace rdb::guest

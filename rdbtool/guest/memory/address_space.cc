@@ -4,6 +4,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/own_memory.h"
 #include "rdbtool/base/raw_syscall.h"
+#include "rdbtool/guest/memory/host_place.h"
 #include "rdbtool/guest/signals/host_signals.h"
 #include "rdbtool/syscalls/call_properties.h"
 
@@ -50,10 +51,8 @@ int host_protection(int guest) {
 AddressSpace::AddressSpace(const Layout& layout) : layout_(layout) {}
 
 bool AddressSpace::in_guest_range(uint64_t begin, uint64_t end) const {
-  if (begin > end) return false;
-  if (begin >= kHighBegin) return end <= kHighEnd;
-  if (begin < kLowBegin || end > kLowEnd) return false;
-  return end <= layout_.cache || begin >= layout_.cache + kCacheSize;
+  if (begin > end || begin < kLowBegin || end > kUserEnd) return false;
+  return layout_.reserved_in(begin, end) == nullptr;
 }
 
 const Mapping* AddressSpace::find(uint64_t address) const {
@@ -102,21 +101,21 @@ uint64_t AddressSpace::begin_with_gap(const Mapping& mapping) {
 // The highest free range of this length in [low, high), 0 if none.
 uint64_t AddressSpace::find_gap(uint64_t low, uint64_t high, uint64_t length) const {
   uint64_t end = high;
-  auto it = mappings_.lower_bound(high);
-  while (true) {
-    uint64_t floor = low;
-    if (it != mappings_.begin()) {
-      --it;
-      floor = std::max(low, it->second.end);
-    } else if (end >= low + length) {
-      return end - length;
-    } else {
-      return 0;
+  while (end > low && end - low >= length) {
+    const uint64_t begin = end - length;
+    if (const AddressRange* reserved = layout_.reserved_in(begin, end)) {
+      end = reserved->begin;
+      continue;
     }
-    if (end >= floor + length && end > floor) return end - length;
-    end = std::min(end, begin_with_gap(it->second));
-    if (end <= low) return 0;
+    auto next = mappings_.lower_bound(end);
+    if (next == mappings_.begin() || std::prev(next)->second.end <= begin) return begin;
+    end = begin_with_gap(std::prev(next)->second);
   }
+  return 0;
+}
+
+uint64_t AddressSpace::find_gap(uint64_t length) const {
+  return find_gap(layout_.mmap_low, layout_.mmap_top, length);
 }
 
 bool AddressSpace::is_free(uint64_t begin, uint64_t end) const {
@@ -195,18 +194,31 @@ uint64_t AddressSpace::choose_place(uint64_t hint, uint64_t size, int flags) {
   auto above = mappings_.upper_bound(hint);
   bool has_room = above == mappings_.end() || hint + size <= begin_with_gap(above->second);
   if (hint != 0 && in_guest_range(hint, hint + size) && is_free(hint, hint + size) && has_room) return hint;
-  if (flags & MAP_32BIT) return find_gap(layout_.cache + kCacheSize, kLowEnd, size);
+  if (flags & MAP_32BIT) return find_gap(layout_.below_2_gib.begin, layout_.below_2_gib.end, size);
   bool image = !(flags & MAP_ANONYMOUS) && flags & MAP_PRIVATE && size <= kLargestImage;
   if (image)
     if (uint64_t place = place_image(size); place != 0) return place;
-  return find_gap(kHighBegin, layout_.mmap_top, size);
+  return find_gap(size);
+}
+
+// What the guest asks for by a fixed address replaces whatever is there. That cannot be rdb itself, and a
+// program that were told "no memory" would go on with something else, or die without a word why.
+void AddressSpace::require_place(uint64_t begin, uint64_t end) const {
+  if (in_guest_range(begin, end)) return;
+  const AddressRange* reserved = layout_.reserved_in(begin, end);
+  if (reserved == nullptr) bug("{:#x}-{:#x} is no memory of a program's", begin, end);
+  limit("the program asks for memory at the fixed addresses {:#x}-{:#x}, and rdb itself needs {:#x}-{:#x}",
+        begin, end, reserved->begin, reserved->end);
 }
 
 // 0 if a mapping can be at this address and nowhere else; or the error.
 int64_t AddressSpace::check_fixed(uint64_t address, uint64_t size, int flags) const {
   if (address & (kPage - 1)) return -EINVAL;
+  if (size > kUserEnd || address > kUserEnd - size) return -ENOMEM;
   if (address < kLowBegin) return -EPERM;
-  if (!in_guest_range(address, address + size)) return -ENOMEM;
+  // A place that is taken, as it would be in a native process.
+  if (flags & MAP_FIXED_NOREPLACE && !in_guest_range(address, address + size)) return -EEXIST;
+  require_place(address, address + size);
   if (flags & MAP_FIXED_NOREPLACE && !is_free(address, address + size)) return -EEXIST;
   return 0;
 }
@@ -270,15 +282,26 @@ int64_t AddressSpace::munmap(uint64_t address, uint64_t length) {
   if (address & (kPage - 1) || length == 0 || size < length) return -EINVAL;
   if (!in_guest_range(address, address + size)) {
     // Unmapping what was never mapped succeeds; the host's own memory is not there for the guest.
-    return address + size < address || address + size > 0x7FFFFFFFF000 ? -EINVAL : 0;
+    if (address + size < address || address + size > kUserEnd) return -EINVAL;
+    // So it was, and so recordings have it.
+    if (layout_.version == LayoutVersion::two_ranges) return 0;
+    return unmap_around_reserved(address, address + size);
   }
   int64_t result = raw_syscall(SYS_munmap, static_cast<int64_t>(address), static_cast<int64_t>(size));
   if (result < 0) return result;
   carve(address, address + size);
   stale(address, address + size);
   if (!memory_files_.empty()) close_memory_files();
+  if (object_views_.any()) close_unused_objects();
   std::erase_if(code_changes_,
                 [&](const auto& entry) { return entry.first >= address && entry.first < address + size; });
+  return 0;
+}
+
+// A range that crosses reserved ones: everything of the guest's in it goes.
+int64_t AddressSpace::unmap_around_reserved(uint64_t begin, uint64_t end) {
+  for (const Mapping& piece : pieces_of(begin, end))
+    if (int64_t result = munmap(piece.begin, piece.end - piece.begin); result < 0) return result;
   return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "rdbtool/engine/engine.h"
 #include "rdbtool/guest/memory/layout.h"
+#include "rdbtool/guest/memory/object_views.h"
 
 #include <array>
 #include <functional>
@@ -29,6 +30,7 @@ struct Mapping {
   uint64_t inode = 0;
   uint64_t object = 0;    // of shared memory without a file: each mmap makes its own
   std::string name;       // path, or [heap], [stack]
+  uint64_t view = 0;      // on replay: of this object, which is mapped at several places (object_views.h)
   int copy = -1;          // a descriptor of rdb's for what is there: see restore() and make_memory_file()
   bool segment = false;   // of System V shared memory
   bool may_write = false; // a shared one of a file that was open for writing: it can become writable
@@ -102,6 +104,13 @@ public:
   // For replay: a mapping exactly as it was recorded, with `fd` in place of the file that it had (-1:
   // anonymous). Behind the end of that file there are zeroes, since the original may have grown.
   void restore(const Mapping& mapping, int fd);
+  // For replay: a mapping that is one of several views of an object (Mapping::view).
+  void restore_view(const Mapping& mapping);
+  // For replay: what is mapped there is a view of this object from now on. `offset`: in the object.
+  void make_view(uint64_t begin, uint64_t end, uint64_t object, uint64_t offset);
+  // For replay, around a fork: see fork_copy().
+  ObjectViews& object_views() { return object_views_; }
+  void use_copies(const std::map<uint64_t, int>& files);
   // For replay: a call of mremap that has succeeded, and has moved the memory to `target`. Where memory of a
   // file has grown, there are zeroes.
   void repeat_mremap(uint64_t old_address, uint64_t old_size, uint64_t new_size, int flags, uint64_t target);
@@ -176,6 +185,9 @@ private:
   static void note_file(Mapping& mapping, int fd, int flags, uint64_t offset);
   static uint64_t begin_with_gap(const Mapping& mapping);
   uint64_t find_gap(uint64_t low, uint64_t high, uint64_t length) const;
+  uint64_t find_gap(uint64_t length) const; // where mappings go that need not be anywhere
+  void require_place(uint64_t begin, uint64_t end) const;
+  int64_t unmap_around_reserved(uint64_t begin, uint64_t end);
   bool is_free(uint64_t begin, uint64_t end) const;
   void carve(uint64_t begin, uint64_t end);
   void insert(const Mapping& mapping);
@@ -197,12 +209,17 @@ private:
   void stale(uint64_t begin, uint64_t end);
   // A descriptor of memory that is to be mapped with these flags; -1: it needs none.
   int make_memory_file(uint64_t size, int flags);
+  std::vector<Mapping> views_of(uint64_t object) const;
+  int open_object(uint64_t object, uint64_t begin, uint64_t end);
+  void map_view(Mapping mapping, int fd);
+  void close_unused_objects();
   void close_memory_files();
   bool find_plain(uint64_t address, uint64_t size);
 
   Layout layout_;
-  std::map<uint64_t, Mapping> mappings_;           // by begin
-  uint64_t objects_ = 0;                           // how many there have been
+  std::map<uint64_t, Mapping> mappings_; // by begin
+  uint64_t objects_ = 0;                 // how many there have been
+  ObjectViews object_views_;
   std::vector<int> memory_files_;                  // those that may still be mapped
   std::unordered_set<uint64_t> code_pages_;        // read-only for the CPU, writable for the guest
   std::unordered_set<uint64_t> watched_pages_;     // pages known to need nothing more

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/guest/memory/layout.h"
 
+#include "rdbtool/guest/memory/host_place.h"
+
+#include <algorithm>
+
 namespace rdb::guest {
 namespace {
 
@@ -16,25 +20,82 @@ struct Random {
   uint64_t pages(unsigned bits) { return (next() & ((1ull << bits) - 1)) * kPage; }
 };
 
-} // namespace
+// How many random bits of a page's number each place has.
+struct RandomBits {
+  unsigned window, mappings, stack, brk;
+};
 
-Layout make_layout(uint64_t seed, bool randomise) {
+AddressRange low_host() {
+  return {host_place.low_begin, host_place.low_begin + host_place.low_size};
+}
+AddressRange high_host() {
+  return {host_place.high_begin, kUserEnd};
+}
+
+Layout two_ranges() {
+  constexpr uint64_t kLowEnd = 0x7E000000;
+  constexpr uint64_t kHighBegin = 0x110000000000;
+  constexpr uint64_t kHighEnd = 0x500000000000;
   Layout layout;
-  layout.seed = seed;
-  layout.window = 0x10000000;
+  layout.cache = 0x50000000;
   layout.mmap_top = 0x4F0000000000;
+  layout.mmap_low = kHighBegin;
+  layout.below_2_gib = {layout.cache + kCacheSize, kLowEnd};
   layout.stack_top = 0x4FFFFFFFF000;
   layout.brk = 0x180000000000;
-  if (randomise) {
-    // The number of random bits is the kernel's (28 for mappings, 22 for the stack), except for images, which
-    // have less room.
-    Random random{seed};
-    layout.window += random.pages(16);
-    layout.mmap_top -= random.pages(28);
-    layout.stack_top -= random.pages(22);
-    layout.brk += random.pages(28);
-  }
-  layout.cache = kCachePlace;
+  layout.reserved = {{{layout.cache, layout.cache + kCacheSize},
+                      {kLowEnd, kHighBegin},
+                      {kHighEnd, kUserEnd},
+                      low_host(),
+                      high_host()}};
+  return layout;
+}
+
+// Mappings and stack lie as high as rdb leaves room, the heap before the place of native programs: that is
+// where ThreadSanitizer and MemorySanitizer look for them.
+Layout whole_space() {
+  constexpr uint64_t kUsualTop = 0x7EF000000000;
+  const uint64_t top = std::min(kUsualTop, host_place.high_begin);
+  Layout layout;
+  layout.cache = 0x60000000;
+  layout.stack_top = top - kPage;
+  layout.mmap_top = top - 0x1000000000; // 64 GiB for the stack and its random place
+  layout.mmap_low = 0x100000000;
+  layout.below_2_gib = {0x40000000, kNestedCachePlace};
+  layout.brk = 0x550000000000;
+  if (is_host(layout.brk)) layout.brk = 0x180000000000;
+  layout.reserved = {{{layout.cache, layout.cache + kCacheSize},
+                      {kOwnCodeBegin, kOwnCodeEnd},
+                      {kNestedCachePlace, kLowHostEnd},
+                      low_host(),
+                      high_host()}};
+  return layout;
+}
+
+} // namespace
+
+const AddressRange* Layout::reserved_in(uint64_t begin, uint64_t end) const {
+  const AddressRange* found = nullptr;
+  for (const AddressRange& range : reserved)
+    if (range.overlaps(begin, end) && (found == nullptr || range.begin > found->begin)) found = &range;
+  return found;
+}
+
+Layout make_layout(LayoutVersion version, uint64_t seed, bool randomise) {
+  const bool old = version == LayoutVersion::two_ranges;
+  Layout layout = old ? two_ranges() : whole_space();
+  layout.version = version;
+  layout.seed = seed;
+  layout.window = 0x10000000;
+  if (!randomise) return layout;
+  // The kernel has 28 bits for mappings and 22 for the stack. Mappings have two less here, since
+  // ThreadSanitizer wants them after 0x7e8000000000; images have less room still.
+  const RandomBits bits = old ? RandomBits{16, 28, 22, 28} : RandomBits{16, 26, 22, 26};
+  Random random{seed};
+  layout.window += random.pages(bits.window);
+  layout.mmap_top -= random.pages(bits.mappings);
+  layout.stack_top -= random.pages(bits.stack);
+  layout.brk += random.pages(bits.brk);
   return layout;
 }
 

@@ -2,6 +2,7 @@
 // mremap: memory that grows, shrinks and moves.
 #include "rdbtool/base/raw_syscall.h"
 #include "rdbtool/guest/memory/address_space.h"
+#include "rdbtool/guest/memory/host_place.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -60,7 +61,11 @@ int64_t AddressSpace::mremap(uint64_t old_address, uint64_t old_size, uint64_t n
     bool overlaps = old_address < new_address + new_length && new_address < old_address + old_length;
     if (new_address & (kPage - 1) || overlaps) return -EINVAL;
   }
-  if (flags & MREMAP_FIXED && !in_guest_range(new_address, new_address + new_length)) return -EINVAL;
+  if (flags & MREMAP_FIXED) {
+    if (new_address < kLowBegin || new_length > kUserEnd || new_address > kUserEnd - new_length)
+      return -EINVAL;
+    require_place(new_address, new_address + new_length);
+  }
   if (find(old_address) == nullptr || old_address + old_length < old_address) return -EFAULT;
   uint64_t kept = std::min(old_length, new_length);
   // Of what is moved, since the kernel would cut the rest off first.
@@ -80,7 +85,7 @@ int64_t AddressSpace::mremap(uint64_t old_address, uint64_t old_size, uint64_t n
       target = old_address;
     } else {
       if (!(flags & MREMAP_MAYMOVE)) return -ENOMEM;
-      target = find_gap(kHighBegin, layout_.mmap_top, new_length);
+      target = find_gap(new_length);
       if (target == 0) return -ENOMEM;
     }
   }

@@ -88,6 +88,10 @@ void AddressSpace::repeat_drop(uint64_t address, uint64_t length) {
   for (const Mapping& piece : pieces_of(address, address + page_up(length))) {
     auto begin = static_cast<int64_t>(piece.begin);
     auto size = static_cast<int64_t>(piece.end - piece.begin);
+    if (piece.view != 0) {
+      clear_object(piece.copy, {piece.offset, piece.offset + (piece.end - piece.begin)});
+      continue;
+    }
     int64_t result;
     if (is_own(piece))
       result = raw_syscall(SYS_madvise, begin, size, MADV_DONTNEED);

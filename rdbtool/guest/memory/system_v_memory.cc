@@ -24,7 +24,7 @@ int64_t AddressSpace::shmat(int id, uint64_t address, int flags) {
   }
   if (address == 0) {
     if (replaces) return -EINVAL;
-    address = find_gap(kHighBegin, layout_.mmap_top, size);
+    address = find_gap(size);
     if (address == 0) return -ENOMEM;
   } else if (!in_guest_range(address, address + size) || (!replaces && !is_free(address, address + size))) {
     return -EINVAL;

@@ -60,6 +60,7 @@ int64_t exec_rdb(const Handover& handover) {
   content["argv"] = words(handover.argv);
   content["environment"] = words(handover.environment);
   content["seed"] = handover.machine.seed;
+  content["layout"] = handover.machine.layout;
   content["randomise"] = handover.machine.randomise;
   content["step_only"] = handover.machine.step_only;
   content["lockstep"] = handover.machine.lockstep;
@@ -123,6 +124,7 @@ Handover receive_handover(int fd) {
     result.argv = words(content.at("argv"));
     result.environment = words(content.at("environment"));
     result.machine.seed = content.at("seed");
+    result.machine.layout = content.at("layout").get<LayoutVersion>();
     result.machine.randomise = content.at("randomise");
     result.machine.step_only = content.at("step_only");
     result.machine.lockstep = content.at("lockstep");

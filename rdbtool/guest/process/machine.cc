@@ -28,7 +28,7 @@ constexpr uint64_t kRobustHeadSize = 24;
 } // namespace
 
 Machine::Machine(const MachineOptions& options)
-    : options_(options), space_(make_layout(options.seed, options.randomise)) {
+    : options_(options), space_(make_layout(options.layout, options.seed, options.randomise)) {
   require_proc();
   engine::TranslatorOptions engine_options;
   engine_options.cache_place = space_.layout().cache;
@@ -149,8 +149,17 @@ void Machine::set_mask(uint64_t mask) {
   if (listener_ != nullptr) listener_->on_mask(current_->mask);
 }
 
+const SignalAction& Machine::action(int signal) const {
+  const bool own = current_ != nullptr && current_->own_actions != nullptr;
+  return (own ? *current_->own_actions : actions_)[static_cast<size_t>(signal)];
+}
+
 void Machine::set_action(int signal, const SignalAction& action) {
-  actions_[signal] = action;
+  if (current_->own_actions != nullptr) {
+    (*current_->own_actions)[static_cast<size_t>(signal)] = action;
+    return; // for the kernel there is one process
+  }
+  actions_[static_cast<size_t>(signal)] = action;
   if (listener_ != nullptr) listener_->on_action(signal);
 }
 
@@ -185,7 +194,7 @@ int64_t Machine::rt_sigaction(const SyscallArgs& args) {
   GuestAddr action(args[1]);
   GuestAddr old_action(args[2]);
   if (args[3] != 8 || signal < 1 || signal > kSignals) return -EINVAL;
-  SignalAction old = actions_[signal];
+  SignalAction old = this->action(signal);
   if (action.value != 0) {
     SignalAction fresh;
     if (signal == SIGKILL || signal == SIGSTOP) return -EINVAL;

@@ -20,6 +20,7 @@
 namespace rdb::guest {
 
 struct MachineOptions {
+  LayoutVersion layout = kNewestLayout;
   uint64_t seed = 0;
   bool randomise = true;
   bool step_only = false;
@@ -119,7 +120,9 @@ public:
   void set_identity(const Identity& identity) { identity_ = identity; }
   const Identity& identity() const { return identity_; }
 
-  const SignalAction& action(int signal) const { return actions_[signal]; }
+  const SignalAction& action(int signal) const; // the current thread's
+  // For a thread that has actions of its own.
+  std::unique_ptr<SignalActions> copy_actions() const { return std::make_unique<SignalActions>(actions_); }
   uint64_t mask() const { return current_->mask; }
 
   // What the guest sets by calls, and by returning from handlers. The listener hears of it, if there is one.
@@ -143,7 +146,7 @@ private:
   Identity identity_;
   AddressSpace space_;
   std::unique_ptr<engine::Translator> engine_;
-  SignalAction actions_[65];
+  SignalActions actions_;
   std::map<ThreadId, std::unique_ptr<Thread>> threads_;
   Thread* current_ = nullptr;
   uint64_t started_ = 0; // threads, so far

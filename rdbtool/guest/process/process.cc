@@ -28,8 +28,9 @@ Process::Process(const ProcessOptions& options, SyscallExecutor& executor, Proce
       fork_(
           {machine_, scheduler_, threads_, futexes_, affinity_, memory_, kernel_, end_, executor, listener}),
       exec_({machine_, affinity_, futexes_, memory_, hidden_host_, filters_, limits_, refusals_, listener}),
-      dispatcher_({machine_, baton_, turns_, threads_, futexes_, memory_, fork_, exec_, inbox_, delivery_,
-                   hidden_host_, affinity_, filters_, refusals_, end_, executor, listener}),
+      tracing_({machine_, scheduler_, turns_, threads_, inbox_, executor, listener}),
+      dispatcher_({machine_, baton_, turns_, threads_, tracing_, futexes_, memory_, fork_, exec_, inbox_,
+                   delivery_, hidden_host_, affinity_, filters_, refusals_, end_, executor, listener}),
       driver_({machine_, scheduler_, turns_, threads_, inbox_, delivery_, dispatcher_, memory_, filters_,
                end_, executor, listener},
               options.max_instructions) {

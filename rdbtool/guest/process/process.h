@@ -40,6 +40,7 @@
 #include "rdbtool/guest/threads/one_thread_calls.h"
 #include "rdbtool/guest/threads/scheduler.h"
 #include "rdbtool/guest/threads/thread_driver.h"
+#include "rdbtool/guest/threads/tracing_child.h"
 #include "rdbtool/guest/threads/turns.h"
 
 namespace rdb::guest {
@@ -82,6 +83,7 @@ private:
   GuestThreads threads_;
   ForkCalls fork_;
   ExecCalls exec_;
+  TracingChildren tracing_;
   SyscallDispatcher dispatcher_;
   ThreadDriver driver_;
 };

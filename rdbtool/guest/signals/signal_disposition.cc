@@ -48,7 +48,7 @@ bool ends_by_default(int signal) {
 Machine::Delivery Machine::deliver(const PendingSignal& signal) {
   log_line(Topic::guest, "thread {}: signal {} (code {}) at {:#x}", current_->id.value, signal.number,
            signal.info.si_code, registers().rip);
-  SignalAction action = actions_[signal.number];
+  SignalAction action = this->action(signal.number);
   PendingSignal told = signal;
   auto& trap = current_->last_trap;
   bool is_trap = signal.trap_number != 0 || (signal.number == SIGFPE && signal.info.si_code > 0);

@@ -4,6 +4,7 @@
 
 #include "rdbtool/engine/engine.h"
 
+#include <array>
 #include <csignal>
 #include <cstdint>
 #include <optional>
@@ -20,6 +21,8 @@ struct SignalAction {
   uint64_t restorer = 0;
   uint64_t mask = 0;
 };
+
+using SignalActions = std::array<SignalAction, 65>; // by number
 
 struct AlternateStack {
   uint64_t base = 0;

@@ -11,6 +11,7 @@
 #include "rdbtool/guest/threads/affinity.h"
 #include "rdbtool/guest/threads/futex_calls.h"
 #include "rdbtool/guest/threads/scheduler.h"
+#include "rdbtool/guest/threads/tracing_child.h"
 #include "rdbtool/guest/threads/turns.h"
 
 #include <fcntl.h>
@@ -28,6 +29,7 @@ void GuestThreads::adopt_first(Thread& first) {
 }
 
 void GuestThreads::check_flags(uint64_t flags) const {
+  if (TracingChildren::is_made_by(flags)) return;
   constexpr uint64_t kShared = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND;
   if ((flags & kShared) != kShared)
     limit("a thread that does not share memory, files and signal actions (clone flags {:#x})", flags);
@@ -54,6 +56,7 @@ Thread& GuestThreads::add(int64_t id, const SyscallArgs& a) {
   Machine& machine = p_.machine;
   Thread& created = machine.add_thread(std::make_unique<Thread>(ThreadId(static_cast<int32_t>(id))));
   created.mask = machine.mask();
+  if (!(a[0] & CLONE_THREAD)) created.own_actions = machine.copy_actions();
   p_.affinity.inherit(created.id, machine.current().id);
   created.registers.gpr[engine::RAX] = 0;
   if (a[1] != 0) created.registers.gpr[engine::RSP] = a[1];

@@ -10,6 +10,7 @@
 #include <climits>
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <utility>
 
 namespace rdb::guest {
 namespace {
@@ -95,19 +96,38 @@ Thread* Scheduler::take_next() {
 void Scheduler::make_ready(Thread& thread) {
   std::lock_guard guard(mutex_);
   Thread* running = running_;
-  if (running == nullptr) {
+  if (running == nullptr && !thread.held) {
     grant(thread);
     return;
   }
   enqueue(thread);
-  if (options_.chaos && chaos_->comes_first(thread, *running)) cut_short_ = true;
+  if (options_.chaos && running != nullptr && !thread.held && chaos_->comes_first(thread, *running))
+    cut_short_ = true;
 }
 
 void Scheduler::enqueue(Thread& thread) {
   if (thread.queued || running_ == &thread) return;
+  if (thread.held) {
+    thread.wants_turn = true;
+    return;
+  }
   thread.queued = true;
   ready_.push_back(&thread);
   ready_count_ = ready_.size();
+}
+
+void Scheduler::hold(Thread& thread) {
+  std::lock_guard guard(mutex_);
+  thread.held = true;
+  thread.wants_turn = std::exchange(thread.queued, false);
+  std::erase(ready_, &thread);
+  ready_count_ = ready_.size();
+}
+
+void Scheduler::let_go(Thread& thread) {
+  std::lock_guard guard(mutex_);
+  thread.held = false;
+  if (std::exchange(thread.wants_turn, false)) enqueue(thread);
 }
 
 void Scheduler::enqueue_self(Thread& self) {
@@ -158,7 +178,7 @@ void Scheduler::acquire(Thread& self) {
       consume_grant(self);
       return;
     }
-    if (running_ == nullptr && !over_) {
+    if (running_ == nullptr && !over_ && !self.held) {
       running_ = &self;
       return;
     }

@@ -59,6 +59,10 @@ public:
   bool others_ready() const { return ready_count_.load(std::memory_order_relaxed) != 0; }
   bool is_running(const Thread& thread) const { return running_.load() == &thread; }
 
+  // A thread that is not running gets no turn until it is let go.
+  void hold(Thread& thread);
+  void let_go(Thread& thread);
+
   // Gives the baton away, to whoever is ready.
   void release();
   // To the next one that is ready, and waits for its own next turn.

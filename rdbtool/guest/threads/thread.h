@@ -10,6 +10,7 @@
 #include <atomic>
 #include <ctime>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -43,6 +44,8 @@ struct Thread {
     uint64_t address = 0; // of the last page fault
   } last_trap;
   AlternateStack alternate_stack;
+  // Of a thread that is a process of its own for the guest (tracing_child.h); others share the machine's.
+  std::unique_ptr<SignalActions> own_actions;
   GuestAddr clear_child_tid; // cleared, and its waiters woken, when the thread ends
   GuestAddr robust_list;     // head of the list of locks that are marked when the thread ends
 
@@ -61,9 +64,15 @@ struct Thread {
   // When the thread last returned from a handler: a timer's next signal does not come at once.
   Time returned_at = Time(0);
 
+  // Another thread traces this one, and has not seen yet that it has stopped.
+  bool traced = false;
+  bool stop_is_news = false;
+
   // The scheduler's: the word on which the thread sleeps until it may run, and whether it is in the queue.
   std::atomic<uint32_t> grant = 0;
   bool queued = false;
+  bool held = false;       // it gets no turn
+  bool wants_turn = false; // it is held, or else would be in the queue
   // Likewise, where all threads live in one OS thread: what the thread waits for, and why it waits no longer.
   std::optional<timespec> deadline;
   clockid_t clock = CLOCK_MONOTONIC;

@@ -140,6 +140,8 @@ enum class MapOp : uint8_t {
   remap = 4,         // old_address, old_length -> address, length
   advise = 5,        // address, length, flags = advice
   program_break = 6, // address = new program break
+  share = 7,         // what is mapped there is from now on a view of `object`, at `offset` in it
+  view = 8,          // like map, of `object`: a file is not in the trace for it
 };
 
 struct MapInput {
@@ -151,7 +153,8 @@ struct MapInput {
   GuestAddr old_address;
   uint64_t old_length = 0;
   bool has_file = false;
-  uint64_t offset = 0;   // in the file
+  uint64_t object = 0;   // of share and view: memory that is mapped at several places
+  uint64_t offset = 0;   // in the file or the object
   ContentId file;        // in the trace's store
   std::string_view path; // what the file was called; shown, never opened
 };

@@ -126,6 +126,7 @@ std::string Metadata::to_json() const {
         {"model", cpu.model},
         {"stepping", cpu.stepping},
         {"features", cpu.features}}},
+      {"layout", layout_version},
       {"layout_seed", to_hex(layout_seed)},
       {"aslr", aslr},
       {"chaos_seed", chaos_seed ? Json(to_hex(*chaos_seed)) : Json(nullptr)},
@@ -166,6 +167,11 @@ Metadata Metadata::from_json(std::string_view text, const std::string& path) {
     m.cpu.model = cpu.at("model").get<uint32_t>();
     m.cpu.stepping = cpu.at("stepping").get<uint32_t>();
     m.cpu.features = texts_from_json(cpu.at("features"));
+    m.layout_version = json.value("layout", 1u);
+    if (m.layout_version < 1 || m.layout_version > kLayoutVersions)
+      user_error("{}: memory layout {} (recorded by rdb {}); this rdb knows layouts up to {}: replay it with "
+                 "that version",
+                 path, m.layout_version, m.rdb_version, kLayoutVersions);
     m.layout_seed = from_hex(json.at("layout_seed"));
     m.aslr = json.at("aslr").get<bool>();
     if (!json.at("chaos_seed").is_null()) m.chaos_seed = from_hex(json.at("chaos_seed"));

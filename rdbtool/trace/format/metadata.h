@@ -55,6 +55,9 @@ struct MappedFile {
   std::string build_id; // lower-case hex; empty if it has none
 };
 
+// How many versions there are of the rules for the guest's addresses (guest/memory/layout.h).
+inline constexpr uint32_t kLayoutVersions = 2;
+
 struct Metadata {
   uint32_t format = kFormatVersion;
   std::string rdb_version;
@@ -66,6 +69,7 @@ struct Metadata {
   uint64_t started_unix_ns = 0;
   std::string kernel; // uname -r
   CpuInfo cpu;
+  uint32_t layout_version = 1; // rules for the guest's addresses; of traces that do not say: 1
   uint64_t layout_seed = 0;
   bool aslr = true;
   std::optional<uint64_t> chaos_seed;

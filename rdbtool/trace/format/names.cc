@@ -74,6 +74,10 @@ const char* name_of(MapOp op) {
     return "advise";
   case MapOp::program_break:
     return "break";
+  case MapOp::share:
+    return "share";
+  case MapOp::view:
+    return "view";
   }
   return "unknown";
 }

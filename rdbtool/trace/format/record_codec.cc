@@ -162,6 +162,10 @@ bool get(ByteSource&, CodecState&, MemoryInput&) {
   return true;
 }
 
+bool is_of_object(MapOp op) {
+  return op == MapOp::share || op == MapOp::view;
+}
+
 void put(const MapInput& x, CodecState&, ByteSink& out) {
   out.u8(static_cast<uint8_t>(x.op));
   out.u8(x.protection);
@@ -171,6 +175,12 @@ void put(const MapInput& x, CodecState&, ByteSink& out) {
   if (x.op == MapOp::remap) {
     out.varint(x.old_address.value);
     out.varint(x.old_length);
+  }
+  if (is_of_object(x.op)) {
+    out.varint(x.object);
+    out.varint(x.offset);
+    out.sized_bytes(x.path.data(), x.path.size());
+    return;
   }
   out.u8(x.has_file);
   if (x.has_file) {
@@ -182,7 +192,7 @@ void put(const MapInput& x, CodecState&, ByteSink& out) {
 }
 
 bool get(ByteSource& in, CodecState&, MapInput& x) {
-  if (!read_enum(in, x.op, MapOp::program_break)) return false;
+  if (!read_enum(in, x.op, MapOp::view)) return false;
   x.protection = in.u8();
   uint64_t flags = in.varint();
   x.flags = static_cast<uint32_t>(flags);
@@ -192,7 +202,14 @@ bool get(ByteSource& in, CodecState&, MapInput& x) {
     x.old_address = GuestAddr(in.varint());
     x.old_length = in.varint();
   }
-  if (x.flags != flags || !read_flag(in, x.has_file)) return false;
+  if (x.flags != flags) return false;
+  if (is_of_object(x.op)) {
+    x.object = in.varint();
+    x.offset = in.varint();
+    x.path = read_text(in);
+    return x.object != 0;
+  }
+  if (!read_flag(in, x.has_file)) return false;
   if (x.has_file) {
     x.offset = in.varint();
     x.file.hash = in.u64();

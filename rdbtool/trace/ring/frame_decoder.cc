@@ -57,7 +57,7 @@ bool check(InstructionInput& x) {
 }
 bool check(MapInput& x) {
   make_bool(x.has_file);
-  return in_range(x.op, MapOp::program_break);
+  return in_range(x.op, MapOp::view);
 }
 bool check(OutputInput& x) {
   return in_range(x.stream, OutputStream::terminal);

@@ -137,15 +137,6 @@ static void executed(void) {
 }
 
 // Not in the list: it is refused under rdb.
-static void made_writable(void) {
-  int fd = letter_file(1);
-  char* p = map_pages(1, PROT_READ, MAP_SHARED, fd);
-  char* q = map_pages(1, PROT_READ, MAP_SHARED, fd);
-  check(mprotect(p, kPage, PROT_READ | PROT_WRITE) == 0, "mprotect");
-  p[0] = 'n';
-  say("%c\n", q[0]);
-}
-
 static void use_stack(size_t size) {
   for (size_t i = 0; i < size / kPage; ++i)
     *(volatile char*)alloca(kPage) = 1;
@@ -193,10 +184,6 @@ static const struct Case cases[] = {
 int main(int argc, char** argv) {
   if (argc == 2 && strcmp(argv[1], "executed") == 0) {
     executed();
-    return 0;
-  }
-  if (argc == 2 && strcmp(argv[1], "made_writable") == 0) {
-    made_writable();
     return 0;
   }
   return RUN_CASES(argc, argv);
