@@ -12,7 +12,7 @@
 // log.
 #pragma once
 
-#include "rdbtool/guest/calls/answer.h"
+#include "rdbtool/guest/calls/computed_answer.h"
 #include "rdbtool/guest/calls/system_call.h"
 #include "rdbtool/guest/threads/next.h"
 #include "rdbtool/guest/threads/thread.h"
