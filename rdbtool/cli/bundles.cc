@@ -65,6 +65,15 @@ void check_recorded(const debug::Bundle& bundle, const trace::TraceReader& trace
              bundle.path(), bundle.program());
 }
 
+// Where the program is looked for. One that was recorded by a relative path is in the directory that it was
+// recorded in; if it is not there any more, or on another machine, it may be in the current one.
+std::vector<std::string> places_of(const std::string& program, const std::string& directory) {
+  if (program.starts_with('/') || directory.empty()) return {program};
+  std::error_code error;
+  if (std::filesystem::equivalent(directory, ".", error)) return {program};
+  return {directory + "/" + program, program};
+}
+
 } // namespace
 
 Bundles choose_bundles(const std::vector<std::string>& paths, const std::string& program,
@@ -80,9 +89,13 @@ Bundles choose_bundles(const std::vector<std::string>& paths, const std::string&
   }
   if (!paths.empty() || program.empty()) return bundles;
   auto look = [&](const std::string& beside, const std::string& file) {
-    if (auto bundle = bundle_beside(beside, file)) bundles.push_back(std::move(bundle));
+    auto bundle = bundle_beside(beside, file);
+    if (bundle == nullptr) return false;
+    bundles.push_back(std::move(bundle));
+    return true;
   };
-  look(program, program);
+  for (const std::string& place : places_of(program, trace.metadata().directory))
+    if (look(place, place)) break;
   for (const trace::MappedFile& file : trace.metadata().files)
     if (is_library(file.path)) look(file.path, trace.files().path_of(file.content));
   return bundles;

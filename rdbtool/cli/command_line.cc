@@ -7,6 +7,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/failure.h"
 #include "rdbtool/base/print_error.h"
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/cli/help.h"
 
 #include <algorithm>
@@ -55,8 +56,7 @@ int dispatch(std::span<const Command> commands, const std::vector<std::string>& 
 }
 
 int complain(const std::exception& trouble) {
-  std::string line = failure_text(trouble);
-  std::ranges::replace(line, '\n', ' ');
+  std::string line = visible_text(failure_text(trouble)); // a newline in a name begins no line of rdb's
   std::fflush(stdout); // what was printed before the trouble stands before it
   print_error("rdb: {}\n", line);
   return Failure::of(trouble).exit_status();

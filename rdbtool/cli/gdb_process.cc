@@ -17,6 +17,7 @@
 #include "rdbtool/trace/damage.h"
 #include "rdbtool/trace/programs.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -58,6 +59,10 @@ void check_names(gdb::ReplayTarget& target) {
 namespace {
 
 constexpr int kCannotExecute = 127;
+// gdb's exit status when the script (rdb-gdb.py, ANSWERED) has answered the whole question.
+constexpr int kAnswered = 10;
+// When the script has said itself why there is no answer: see there.
+constexpr int kExplained[] = {kExitUsage, kExitFailure};
 
 pid_t start_gdb(const std::vector<std::string>& words, Whose whose, const GdbTime& time) {
   std::vector<char*> argv = exec_words(words);
@@ -117,8 +122,18 @@ private:
   std::thread thread_; // begins when all of the above is there
 };
 
+// Of one that has answered a question, or has not. If the replay has failed, that is the reason.
+int end_of_query(const std::string& gdb, int own, bool failed) {
+  if (own == kAnswered) return 0;
+  if (failed || std::ranges::find(kExplained, own) != std::end(kExplained)) return own;
+  print_error("rdb: {} ended (status {}) before it had given the whole answer: was it ended by a signal?\n",
+              gdb, own);
+  return kExitFailure;
+}
+
 // Its exit status for ours. What gdb could not say itself is said here.
-int end_of_gdb(const std::string& gdb, int status, bool connected, Whose whose, const GdbTime& time) {
+int end_of_gdb(const std::string& gdb, int status, bool connected, bool failed, Whose whose,
+               const GdbTime& time) {
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU && whose == Whose::ours) {
     print_error("rdb: {} was ended: it computed for more than {} s without an answer, perhaps because the "
                 "program's debug information is damaged (RDB_GDB_SECONDS=N gives it more time)\n",
@@ -131,6 +146,7 @@ int end_of_gdb(const std::string& gdb, int status, bool connected, Whose whose, 
     return 128 + WTERMSIG(status);
   }
   int own = WEXITSTATUS(status);
+  if (whose == Whose::ours && (connected || own == 0)) return end_of_query(gdb, own, failed);
   if (connected || own == 0) return own;
   if (own == kCannotExecute) return kExitUsage; // the child has said why
   print_error("rdb: {} ended with status {} before it was connected to the recording\n", gdb, own);
@@ -181,7 +197,11 @@ GdbEnd serve_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::s
   if (whose == Whose::ours) watch.emplace(child);
   std::function<void()> on_move;
   if (whose == Whose::ours) on_move = [&] { time.begin_again(child); };
-  bool connected = gdb::serve(listener, target, say, ended, on_move);
+  // What has failed is said at the end, where the user does not read it in gdb.
+  auto tell = [&](const std::string& line) {
+    if (whose == Whose::users || !target.has_failed()) say(line);
+  };
+  bool connected = gdb::serve(listener, target, tell, ended, on_move);
   close(ended);
   if (watch) watch->stop();
   int status = 0;
@@ -189,7 +209,7 @@ GdbEnd serve_gdb(gdb::ReplayTarget& target, const std::string& gdb, const std::s
   }
   if (watch && watch->has_ended_gdb()) return {128 + SIGPIPE, true};
   if (int number = signal_that_ended_gdb(); number != 0) return {128 + number, true};
-  return {end_of_gdb(gdb, status, connected, whose, time)};
+  return {end_of_gdb(gdb, status, connected, target.failure().has_value(), whose, time)};
 }
 
 // As gdb takes a word of a command line apart: a backslash counts even between quotes.

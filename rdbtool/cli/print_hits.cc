@@ -3,6 +3,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/print_error.h"
+#include "rdbtool/guest/process/ending.h"
 #include "rdbtool/trace/file_io.h"
 
 #include <algorithm>
@@ -169,7 +170,11 @@ int HitPrinter::run(const std::function<int()>& child) {
   signal(SIGPIPE, before);
   if (trouble) std::rethrow_exception(trouble);
   if (!read) return 128 + SIGPIPE;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  print_error("rdb: print: the process that plays the recording was ended by {}: what comes after is not "
+              "shown\n",
+              guest::describe(guest::ending_of(status)));
+  return 128 + WTERMSIG(status);
 }
 
 } // namespace rdb::cli

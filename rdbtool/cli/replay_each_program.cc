@@ -65,7 +65,7 @@ void play_in_turn(size_t count, const std::function<int(size_t number, const Com
       close(ends[0]);
       auto complain = [&](const Complaints& own) {
         for (const auto& [text, is_error] : own)
-          dprintf(ends[1], "%c%s\n", is_error ? kError : kRemark, text.c_str());
+          dprintf(ends[1], "%c%s\n", is_error ? kError : kRemark, visible_text(text).c_str());
       };
       int status = guarded([&] { return play(number, complain); });
       std::fflush(nullptr);

@@ -11,6 +11,7 @@
 #include "rdbtool/record/exec_handover.h"
 #include "rdbtool/record/recorder.h"
 #include "rdbtool/record/signal_forwarding.h"
+#include "rdbtool/record/unloaded_program.h"
 #include "rdbtool/trace/ring/log_consumer.h"
 #include "rdbtool/trace/trace_dir.h"
 #include "rdbtool/trace/trace_writer.h"
@@ -81,6 +82,24 @@ void say(const std::string& text) {
   [[maybe_unused]] ssize_t ignored = write(guest::own_error_stream(), line.data(), line.size());
 }
 
+// What has become another program by execve has a log of its own, whatever became of that.
+std::unique_ptr<guest::Process> load_guest(const guest::ProcessOptions& options,
+                                           const RecorderOptions& recording, trace::LogProducer& log,
+                                           Recorder& recorder) {
+  bool execed = recording.origin == trace::ProcessOrigin::execed;
+  try {
+    return std::make_unique<guest::Process>(options, recorder, recorder);
+  } catch (const guest::KilledAtStart& death) {
+    say(fmt::format("{}: it is killed before its first instruction", death.what()));
+    guest::Ending ending{guest::Ending::Kind::signalled, SIGSEGV};
+    if (execed) log_killed_at_start(log, options, recording, ending);
+    guest::end_as(ending);
+  } catch (const std::exception& error) {
+    if (execed) log_not_loaded(log, options, recording, failure_text(error));
+    throw;
+  }
+}
+
 // Ends as the guest ends.
 [[noreturn]] void run_guest(const guest::ProcessOptions& options, const RecorderOptions& recording,
                             trace::ProducerEnds ends) {
@@ -89,11 +108,7 @@ void say(const std::string& text) {
     trace::LogProducer log;
     if (!log.attach(ends)) bug("cannot attach to the log");
     Recorder recorder(log, recording);
-    guest::Process process(options, recorder, recorder);
-    guest::end_as(process.run());
-  } catch (const guest::KilledAtStart& death) {
-    say(fmt::format("{}: it is killed before its first instruction", death.what()));
-    guest::end_as({guest::Ending::Kind::signalled, SIGSEGV});
+    guest::end_as(load_guest(options, recording, log, recorder)->run());
   } catch (const std::exception& error) {
     say(failure_text(error));
     if (dynamic_cast<const UserError*>(&error) != nullptr) status = kExitUsage;

@@ -114,6 +114,82 @@ class AnswersThatCannotBeWritten(harness.TestCase):
         self.check("print t2 hits.c:3 i", "print --list hits.c t2")
 
 
+class EndedOnTheWay(harness.TestCase):
+    """What a question has started is ended by somebody: one line says so, and the status."""
+
+    def setUp(self):
+        super().setUp()
+        source = self.write("hits.c", harness.program_text(__file__, "hits.c").replace("HITS", "3000000"))
+        self.run_program(["/usr/bin/gcc", "-g", "-O0", "-o", "hits", source], status=0)
+        self.rdb("record", "-q", "-o", "t", "./hits", status=0)
+
+    def end(self, name, number, *words):
+        """Sends the signal to the processes of that name which the command has started, when its answer has begun;
+        returns its messages and its status."""
+        child = subprocess.Popen([harness.rdb(), *words], cwd=self.tmp, env=self.environment(), stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        self.assertNotEqual(child.stdout.readline(), b"")
+        started = self.children_of(child.pid, name)
+        self.assertNotEqual(started, [])
+        for process in started:
+            os.kill(process, number)
+        _, err = child.communicate(timeout=60)
+        return err.decode(), child.returncode
+
+    def children_of(self, process, name):
+        with open(f"/proc/{process}/task/{process}/children", encoding="ascii") as file:
+            children = [int(word) for word in file.read().split()]
+        found = []
+        for child in children:
+            with open(f"/proc/{child}/comm", encoding="utf-8") as file:
+                if file.read() == name + "\n":
+                    found.append(child)
+        return found
+
+    def test_gdb_is_told_to_end(self):
+        """It ends with status 0, as if it had answered."""
+        err, status = self.end("gdb", signal.SIGTERM, "history", "i", "t", "--at", "hits.c:3")
+        self.assertEqual(err, "rdb: gdb ended (status 0) before it had given the whole answer: was it ended by a signal?\n")
+        self.assertEqual(status, 125)
+
+    def test_gdb_ends_before_it_begins(self):
+        os.mkdir(self.path("bin"))
+        self.write("bin/gdb", "#!/bin/sh\nexit 0\n")
+        os.chmod(self.path("bin/gdb"), 0o755)
+        for words in ("history", "i", "t", "--at", "hits.c:3"), ("last-write", "total", "t"), ("print", "t", "@hit", "total"):
+            result = self.rdb(*words, env={"PATH": self.path("bin") + ":/usr/bin:/bin"}, status=125)
+            self.assertEqual(result.err, "rdb: gdb ended (status 0) before it had given the whole answer: "
+                             "was it ended by a signal?\n")
+
+    def test_the_replay_is_killed(self):
+        killed = "rdb: the replay process has ended; was it killed, or is there no memory?\n"
+        err, status = self.end("rdb", signal.SIGKILL, "history", "i", "t", "--at", "hits.c:3")
+        self.assertEqual((err, status), (killed, 125))
+
+    def test_the_replay_is_killed_while_gdb_looks(self):
+        """gdb takes what it cannot read for memory that is not there."""
+        for words in ("last-write", "total", "t"), ("history", "total", "t", "--at", "hits.c:3"):
+            os.makedirs(self.path("bin"), exist_ok=True)
+            # Behind the connection, and before the question.
+            self.write("kill.py", "import gdb, os\n"
+                       "def stop(event):\n"
+                       "    serves = os.getppid()\n"
+                       "    for child in open(f'/proc/{serves}/task/{serves}/children').read().split():\n"
+                       "        if open(f'/proc/{child}/comm').read() == 'rdb\\n': os.kill(int(child), 9)\n"
+                       "gdb.events.stop.connect(stop)\n")
+            self.write("bin/gdb", "#!/bin/sh\nexec /usr/bin/gdb -ex 'source kill.py' \"$@\"\n")
+            os.chmod(self.path("bin/gdb"), 0o755)
+            result = self.rdb(*words, env={"PATH": self.path("bin") + ":/usr/bin:/bin"}, status=125)
+            self.assertEqual((result.out, result.err),
+                             ("", "rdb: the replay process has ended; was it killed, or is there no memory?\n"))
+
+    def test_what_finds_the_hits_is_killed(self):
+        err, status = self.end("rdb", signal.SIGKILL, "print", "t", "@hit", "(int)$rdi")
+        self.assertEqual(err, "rdb: print: the process that plays the recording was ended by SIGKILL: what comes after is "
+                         "not shown\n")
+        self.assertEqual(status, 137)
+
+
 class ReadersThatLeave(harness.TestCase):
     """`| head -1`: rdb ends soon, and so does all that it has started."""
 

@@ -102,6 +102,29 @@ class NamedBundles(harness.TestCase):
         self.rdb("record", "-q", "-o", "t", "elsewhere/prog", "-c", "exec ./other", status=4)
         self.assertEqual(self.rdb("replay", "-m", "prog.rdb", "t", status=4).out, "n 3\nend 3\n")
 
+    def test_a_program_recorded_by_a_relative_path(self):
+        """Its bundle is found from every directory."""
+        self.rdb("record", "-q", "-o", "t", "./prog", status=4)
+        os.mkdir(self.path("elsewhere"))
+        here = self.rdb("replay", "t", status=4)
+        self.assertEqual((here.out, here.err), ("n 3\nend 3\n", "rdb: running the debug regions of ./prog.rdb\n"))
+        said = f"rdb: running the debug regions of {self.tmp}/./prog.rdb\n"
+        for cwd in self.path("elsewhere"), "/":
+            there = self.rdb("replay", self.path("t"), cwd=cwd, status=4)
+            self.assertEqual((there.out, there.err), ("n 3\nend 3\n", said))
+            self.assertIn(said, self.rdb("gdb", self.path("t"), "--", "-nx", "-batch", cwd=cwd, status=0).err)
+        # Another program of that name in the current directory does not matter.
+        shutil.copy("/bin/true", self.path("elsewhere/prog"))
+        os.mkdir(self.path("elsewhere/prog.rdb"))
+        there = self.rdb("replay", self.path("t"), cwd=self.path("elsewhere"), status=4)
+        self.assertEqual((there.out, there.err), ("n 3\nend 3\n", said))
+        # A program that is gone from there is looked for in the current directory.
+        os.rmdir(self.path("elsewhere/prog.rdb"))
+        for name in "prog", "prog.rdb":
+            shutil.move(self.path(name), self.path("elsewhere/" + name))
+        there = self.rdb("replay", self.path("t"), cwd=self.path("elsewhere"), status=4)
+        self.assertEqual((there.out, there.err), ("n 3\nend 3\n", "rdb: running the debug regions of ./prog.rdb\n"))
+
     def test_a_bundle_for_nothing_is_an_error(self):
         self.rdb("record", "-q", "-o", "t", "/bin/echo", "hello", status=0)
         for command in ("replay", "gdb"):

@@ -2,6 +2,7 @@
 """Another heap in LD_PRELOAD, low resource limits, no /proc, programs that are cut off, a disk that is full at once."""
 import os
 import shutil
+import struct
 import subprocess
 import unittest
 
@@ -17,6 +18,9 @@ STRICT_HEAP = harness.program_text(__file__, "low_limits/strict_heap.c")
 
 # No library, a bss that begins in the last page of data.
 TINY = harness.program_text(__file__, "low_limits/tiny.c")
+
+
+BIG = "static char big[1L << 30]; int main(void) { return big[1]; }\n"
 
 
 # Becomes the program, cut off at each of the lengths, and tells what came of it.
@@ -250,7 +254,56 @@ class CutOffPrograms(harness.TestCase):
             self.assertEqual(recorded.out, native.out)
             own = "".join(line for line in native.out.splitlines(True) if "ended" in line)  # without its children's
             self.assertEqual(self.rdb("replay", "t", status=0).out, own)
+            # The children, too: each as it ended.
+            ends = [int(line.split()[2]) for line in native.out.splitlines() if "ended" in line]
+            replayed = [result.status for _, result in self.replay_processes("t")]
+            followed = [ending for _, ending in self.processes("t") if ending == "exec"]
+            self.assertEqual(sorted(status for status in replayed if status != 0), sorted(end for end in ends if end != 0))
+            self.assertEqual(len(replayed), 1 + len(ends) + len(followed))
             self.rdb("rm", "./t", status=0)
+
+    def test_a_death_before_the_first_instruction(self):
+        """The kernel has let go of the old program, and can only kill the new one."""
+        with open("/bin/true", "rb") as file:
+            whole = file.read()
+        # The page in which the data ends and the bss begins is not there.
+        with open(self.path("cut"), "wb") as file:
+            file.write(whole[:self.end_of_data("/bin/true") & ~4095])
+        os.chmod(self.path("cut"), 0o755)
+        self.run_program(["/bin/sh", "-c", "exec ./cut"], status=-11)
+        recorded = self.rdb("record", "-o", "t", "/bin/sh", "-c", "exec ./cut", status=-11)
+        self.assertIn("rdb: ./cut: the file is cut off: it is killed before its first instruction\n", recorded.err)
+        self.assertIn(" instructions of 2 programs, SIGSEGV, ", recorded.err)
+        self.assertEqual([ending for _, ending in self.processes("t")], ["exec", "SIGSEGV"])
+        for _ in range(3):
+            replayed = self.rdb("replay", "t", status=-11)
+            self.assertEqual(replayed.err, "rdb: the program could not be loaded: SIGSEGV before its first instruction\n")
+        self.assertIn("signal 11 ended the program", self.rdb("gdb", "t", "--", "-nx", "-batch", "-ex", "when-end", status=0).out)
+        for command in "info", "dump":
+            self.assertIn("SIGSEGV", self.rdb(command, "t", status=0).out)
+        # As a child of another one.
+        self.rdb("record", "-o", "t2", "/bin/sh", "-c", "./cut; echo $?", status=0)
+        self.assertEqual([ending for _, ending in self.processes("t2")], ["exit 0", "exec", "SIGSEGV"])
+        self.assertEqual([result.out for _, result in self.replay_processes("t2")], ["139\n", "", ""])
+
+    def end_of_data(self, program):
+        with open(program, "rb") as file:
+            header = file.read(64)
+            file.seek(int.from_bytes(header[32:40], "little"))
+            segments = [struct.unpack("<IIQQQQQQ", file.read(56)) for _ in range(header[56])]
+        return max(offset + size for kind, flags, offset, _, _, size, *_ in segments if kind == 1 and flags & 2)
+
+    def test_a_program_that_rdb_cannot_load(self):
+        """In a recording, after execve: what the recording says is that it ends there, and why."""
+        self.run_program(["/usr/bin/gcc", "-o", "big", self.write("big.c", BIG)], status=0)
+        recorded = self.rdb("record", "-o", "t", "/bin/sh", "-c", "exec ./big", status=125)
+        self.assertIn("rdb: the recording ended early: rdb could not go on: not supported: ./big: larger than 768 MiB; ",
+                      recorded.err)
+        self.assertEqual([ending for _, ending in self.processes("t")], ["exec", "cut off"])
+        self.assertIn("could not record the process any further", self.rdb("replay", "t").err)
+        recorded = self.rdb("record", "-o", "t2", "/bin/sh", "-c", "./big; echo $?", status=0)
+        self.assertEqual(recorded.out, "125\n")
+        self.assertIn("was cut off; 'rdb info' says why", recorded.err)
 
 
 class ProgramsThatDoNotStart(harness.TestCase):

@@ -274,6 +274,17 @@ class Names(SafeCase):
             self.assertEqual(words.split("\0"), [program, name, "-x", ""])
             self.rdb("rm", "./t", status=0)
 
+    def test_names_that_are_refused_are_shown_in_one_line(self):
+        name = HOSTILE["newline"]
+        shown = name.replace("\n", "\\n")
+        self.rdb("record", "-q", "-o", "t", "/bin/true", status=0)
+        for command in [name], ["help", name], ["replay", name], ["info", "./" + name], ["record", "./" + name], \
+                ["replay", "-m", name, "./t"], ["replay", "-p", name, "./t"], ["gdb", "--at", name, "./t"], \
+                ["print", "./t", name, "1"]:
+            self.assertIn(shown, self.refused(*command))
+        told = self.rdb("replay", "--trace-calls", name, "./t").err
+        self.assertIn(f"rdb: nothing in the recording is called {shown}\n", told)
+
     def test_completion_expands_no_names(self):
         os.makedirs(self.path("traces/$(touch expanded)"))
         os.makedirs(self.path("traces/plain-0"))

@@ -35,6 +35,8 @@ REDUCED = [
     (338, 60, []),  # output to a private page of a file that has it already, in a call that comes to an end
     (358, 60, []),  # what an earlier mapping has written after the end of a file
     (643, 60, []),  # two mappings that are one for the host, moved and made shorter at once
+    (1711, 60, []),  # growth without room of what looks like one mapping, and was writable in part
+    (3056, 60, []),  # the same with memory of a file
     (407, 60, []),  # a hole that is moved to where a file is mapped
 ]
 

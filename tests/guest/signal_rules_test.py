@@ -199,6 +199,10 @@ class Privileges(harness.TestCase):
         os.chown(self.program, 0, 65534)
         os.chmod(self.program, 0o2755)
         self.check(f"rdb: {self.program} is set-group-id: under rdb it runs without\n")
+        inside = self.rdb("run", "/bin/sh", "-c", f"{self.program} -u; echo $?")
+        self.assertEqual(inside.out, "126\n")
+        self.assertIn(f"rdb: not supported: execve of the set-group-id program {self.program} (the program gets EPERM)\n",
+                      inside.err)
 
     def test_file_capabilities(self):
         net_raw = 1 << 13

@@ -48,6 +48,14 @@ class Programs(harness.TestCase):
         replayed = self.rdb("replay", "-p", child[0][0], "trace2", status=-11)
         self.assertIn(f"'rdb gdb -p {child[0][0]}' looks around there", replayed.err)
 
+    def test_a_last_program_that_is_killed(self):
+        """The recording ends with what the process had become, not with its first program."""
+        self.write("wait.py", "import time\nopen('begun', 'w').write('x\\n')\ntime.sleep(1000)\n")
+        script = "mkfifo begun; { read x <begun; kill -9 $$; } & exec /usr/bin/python3 wait.py"
+        recorded = self.rdb("record", "-o", "trace", "/bin/sh", "-c", script, status=-9)
+        self.assertIn("rdb: the recording ended early: the program was killed by SIGKILL; ", recorded.err)
+        self.assertIn("the program was killed by SIGKILL after time ", self.rdb("replay", "trace", status=-9).err)
+
     def test_names_that_one_of_the_programs_knows(self):
         self.rdb("record", "-o", "trace", "/bin/sh", "-c", f"exec {harness.target('gdb/steps')}", status=7)
         known = self.rdb("replay", "--trace-calls", "add", "trace", status=7)

@@ -159,10 +159,8 @@ void prepare_fallback(debug::RegionRunner& runner, const Terminal& terminal, rep
 // What the user has asked for and has not got.
 Complaints complaints_of(debug::Regions& regions, const debug::Events& events) {
   Complaints complaints;
-  for (std::string why : regions.unused()) {
-    std::ranges::replace(why, '\n', ' ');
+  for (const std::string& why : regions.unused())
     complaints.push_back({why, true});
-  }
   regions.unload();
   for (const std::string& name : events.unmatched())
     complaints.push_back({fmt::format("nothing in the recording is called {}", name)});
@@ -173,6 +171,11 @@ Complaints complaints_of(debug::Regions& regions, const debug::Events& events) {
 
 void report_death(replay::Replayer& replayer, const guest::Ending& ending,
                   const replay::Backtracer::LineMap& lines, const trace::ProcessInfo& program) {
+  if (replayer.space().mappings().empty()) {
+    print_error("rdb: the program could not be loaded: {} before its first instruction\n",
+                guest::describe(ending));
+    return;
+  }
   replay::Backtracer backtracer(replayer);
   backtracer.set_line_map(lines);
   print_error("rdb: the program died of {} at time {}, thread {}\n{}", guest::describe(ending),

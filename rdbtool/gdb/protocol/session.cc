@@ -50,9 +50,16 @@ Reply Session::handle(const Request& request, InterruptSource& interrupt, const 
     reply = std::visit([this](const auto& value) { return answer(value); }, request);
   } catch (const std::exception& error) {
     if (std::holds_alternative<request::Resume>(request)) {
-      // gdb waits for a stop and takes nothing else.
+      // gdb waits for a stop and takes nothing else. It takes this one for no breakpoint of its own, at which
+      // it might go on by itself.
       tell(fmt::format("rdb: {}\n", visible_lines(failure_text(error))));
-      reply = "T05";
+      reply = "T05replaylog:end;";
+    } else if (std::holds_alternative<request::ReadMemory>(request)) {
+      // gdb would take a text for the bytes that it has asked for.
+      std::string line = fmt::format("rdb: {}", failure_text(error));
+      if (line != said_) say_(line);
+      said_ = line;
+      reply = kFault;
     } else {
       reply = error_reply(visible_lines(failure_text(error)));
     }

@@ -116,6 +116,7 @@ private:
   Target& target_;
   Navigator& navigator_;
   std::function<void(const std::string&)> say_;
+  std::string said_; // the last failure to read memory: gdb reads a value in many pieces
   RecordedFiles files_;
   LibraryList libraries_;
   InterruptSource* interrupt_ = nullptr;

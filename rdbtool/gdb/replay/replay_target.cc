@@ -165,9 +165,18 @@ void ReplayTarget::take(const Advanced& reply) {
   threads_.clear();
 }
 
+// If the process has ended, nothing that gdb asks for is there. So this counts as a failure of the replay, as
+// it does when the program is moved.
+Message ReplayTarget::ask(ReplayProcess& process, ReplayCommand command, const Message& arguments) try {
+  return process.ask(command, arguments);
+} catch (const ReplayEnded& error) {
+  if (!failure_ && &process == &worker_) failure_ = explained(error);
+  throw;
+}
+
 const std::vector<ThreadId>& ReplayTarget::thread_ids() {
   if (threads_.empty()) {
-    Message reply = worker_.ask(ReplayCommand::threads, {});
+    Message reply = ask(worker_, ReplayCommand::threads, {});
     for (auto count = reply.get<uint64_t>(); count > 0; --count)
       threads_.push_back(reply.get<ThreadId>());
     // When the last one has ended, its last state is still shown.
@@ -191,7 +200,7 @@ bool ReplayTarget::has_thread(ThreadId thread) {
 ThreadRegisters ReplayTarget::registers(ThreadId thread) {
   Message request;
   request.put(thread);
-  Message reply = shown().ask(ReplayCommand::registers, request);
+  Message reply = ask(shown(), ReplayCommand::registers, request);
   return get_registers(reply);
 }
 
@@ -199,13 +208,13 @@ size_t ReplayTarget::read_memory(GuestAddr from, std::span<std::byte> to) {
   Message request;
   request.put(from);
   request.put(static_cast<uint64_t>(to.size()));
-  Bytes data = shown().ask(ReplayCommand::read_memory, request).get_bytes();
+  Bytes data = ask(shown(), ReplayCommand::read_memory, request).get_bytes();
   std::ranges::copy(data, to.begin());
   return data.size();
 }
 
 std::vector<MemoryRegion> ReplayTarget::mappings() {
-  Message reply = shown().ask(ReplayCommand::mappings, {});
+  Message reply = ask(shown(), ReplayCommand::mappings, {});
   std::vector<MemoryRegion> all(reply.get<uint64_t>());
   for (MemoryRegion& mapping : all) {
     mapping.begin = GuestAddr(reply.get<uint64_t>());
@@ -221,13 +230,13 @@ std::vector<MemoryRegion> ReplayTarget::mappings() {
 }
 
 uint64_t ReplayTarget::state_hash() {
-  return shown().ask(ReplayCommand::state_hash, {}).get<uint64_t>();
+  return ask(shown(), ReplayCommand::state_hash, {}).get<uint64_t>();
 }
 
 std::array<std::byte, 128> ReplayTarget::siginfo(ThreadId thread) {
   Message request;
   request.put(thread);
-  return shown().ask(ReplayCommand::siginfo, request).get<std::array<std::byte, 128>>();
+  return ask(shown(), ReplayCommand::siginfo, request).get<std::array<std::byte, 128>>();
 }
 
 std::unique_ptr<RecordedFile> ReplayTarget::open_file(const std::string& path) {

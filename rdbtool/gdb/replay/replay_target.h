@@ -68,6 +68,7 @@ private:
   void start_first_process(const AddObservers& observers);
   Bytes read_auxv();
   ReplayProcess& shown() { return diversion_ ? diversion_ : worker_; }
+  Message ask(ReplayProcess& process, ReplayCommand command, const Message& arguments);
   void check_replayable() const;
   std::string end_text(); // why there is no more
   std::string damage();   // of the recording; empty: there is none

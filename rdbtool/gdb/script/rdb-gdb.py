@@ -145,11 +145,26 @@ def place_of(expression):
     raise gdb.GdbError(f"rdb: {expression} is not in memory here: give something that has an address")
 
 
+def has_failed():
+    """Has the replay? Then the process that serves it says why, after gdb."""
+    try:
+        return output_of("monitor failed") == "yes\n"
+    except gdb.error:  # gdb has given up the connection
+        return True
+
+
+def unreadable(error):
+    """Shown in place of a value that is not there; where the replay has failed, nothing that gdb reads is there."""
+    if has_failed():
+        raise error
+    return f"<{error}>"
+
+
 def value_at(address, value_type):
     try:
         return gdb.Value(address).cast(value_type.pointer()).dereference().format_string(max_elements=40)
     except gdb.error as error:
-        return f"<{error}>"
+        return unreadable(error)
 
 
 class LastWrite(gdb.Command):
@@ -261,31 +276,34 @@ def set_aside(descriptor):
     return kept
 
 
-def has_failed():
-    """Has the replay? Then the process that serves it says why, after gdb."""
-    try:
-        return output_of("monitor failed") == "yes\n"
-    except gdb.error:  # there is no connection
-        return False
+# gdb's exit status for a whole answer. It is not 0, since gdb ends with 0 as well when something ends it (SIGTERM).
+# rdbtool/cli/gdb_process.cc expects this number.
+ANSWERED = 10
+# When the script has said why there is no answer, and when that is left to the process that serves the recording.
+COMPLAINED = 2
+FAILED = 11
 
 
 class Query(gdb.Command):
     """A command that `rdb` itself runs, without a user: errors end gdb with one line."""
 
-    def __init__(self, name, answer):
+    def __init__(self, name, answer, is_last=True):
         self.answer = answer
+        self.is_last = is_last
         super().__init__(name, gdb.COMMAND_OBSCURE)
 
     def invoke(self, argument, from_tty):
         try:
             self.answer(*gdb.string_to_argv(argument))
         except BrokenPipeError:
-            gdb.execute("quit 0")
+            pass  # nobody reads the rest
         except Exception as error:  # whatever it is, the user sees one line
-            if has_failed():
-                gdb.execute("quit 2")
+            if self.is_last and has_failed():
+                gdb.execute(f"quit {FAILED}")
             complain(str(error).strip())
-            gdb.execute("quit 2")
+            gdb.execute(f"quit {COMPLAINED}")
+        if self.is_last:
+            gdb.execute(f"quit {ANSWERED}")
 
 
 def go_to_place(at):
@@ -316,6 +334,13 @@ def answer_last_write(expression, at):
     say(visible(f"{time}  thread {thread}  {place}  {expression}: {before} -> {after}\n{trace}"))
 
 
+def run_on():
+    """Where the replay fails, gdb stops somewhere, and would go on from there."""
+    gdb.execute("continue")
+    if has_failed():
+        raise gdb.error("the replay has failed")
+
+
 class Hits(gdb.Breakpoint):
     """Prints the value each time, and never stops."""
 
@@ -330,9 +355,7 @@ class Hits(gdb.Breakpoint):
     def stop(self):
         self.hits += 1
         try:
-            text = gdb.parse_and_eval(self.shown).format_string(max_elements=40)
-        except gdb.MemoryError as error:
-            text = f"<{error}>"
+            text = self.value()
         except gdb.error as error:  # it will be wrong every time
             self.mistake = error
             return True
@@ -341,6 +364,12 @@ class Hits(gdb.Breakpoint):
             say(visible(f"{time:>12}  thread {thread}  {location(gdb.newest_frame())}  {text}\n"))
         self.last = text
         return False
+
+    def value(self):
+        try:
+            return gdb.parse_and_eval(self.shown).format_string(max_elements=40)
+        except gdb.MemoryError as error:
+            return unreadable(error)
 
 
 def answer_history(expression, place, how):
@@ -353,7 +382,7 @@ def answer_history(expression, place, how):
         go_quietly("goto start")
     before = None
     while before != (before := where()) and hits.mistake is None:
-        gdb.execute("continue")
+        run_on()
     if hits.mistake is not None:
         raise hits.mistake
     if hits.hits == 0:
@@ -412,7 +441,7 @@ class Print(gdb.Breakpoint):
             if self.question["if"] and not self.value("if", self.question["if"], lambda text: bool(gdb.parse_and_eval(text))):
                 return False
             text = self.text()
-        except gdb.GdbError as error:
+        except (gdb.GdbError, gdb.error) as error:
             self.question["error"] = str(error)
             return True
         say(f"[{time} {thread} {self.place['file']}:{self.place['line']}] \x1e{text}\n")
@@ -433,9 +462,8 @@ class Print(gdb.Breakpoint):
         except gdb.error as error:
             if not isinstance(error, gdb.MemoryError) and self.is_mistake(kind, str(error)):
                 raise gdb.GdbError(f"print: {self.place['file']}: '{text}': {error}") from error
-            if kind == "if":
-                return False
-            return "<not available here>" if str(error).startswith("No symbol") else f"<{error}>"
+            shown = "<not available here>" if str(error).startswith("No symbol") else unreadable(error)
+            return False if kind == "if" else shown
 
     def is_mistake(self, kind, error):
         missing = re.match(r'No symbol "(.*)" in', error)
@@ -457,7 +485,7 @@ def answer_print(question):
         go_quietly("goto " + question["from"])
     before = None
     while before != (before := where()) and any(point.enabled for point in points):
-        gdb.execute("continue")
+        run_on()
         if "error" in question:
             raise gdb.error(question["error"])
         if question["to"] and int(where()[0]) > int(question["to"]):
@@ -475,7 +503,7 @@ def connect(address):
     gdb.execute("handle all nostop noprint pass", to_string=True)
 
 
-Query("rdb-connect", connect)
+Query("rdb-connect", connect, is_last=False)
 Query("rdb-last-write", answer_last_write)
 Query("rdb-history", answer_history)
 Query("rdb-print", answer_print)

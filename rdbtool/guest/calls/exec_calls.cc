@@ -99,9 +99,9 @@ int64_t ExecCalls::prepare(const SystemCall& call, Handover& handover) {
   handover.path = path_from(directory, name, handover);
   Program program;
   if (int error = resolve_program(handover.path, handover.argv, program)) return error;
-  if (changes_identity(program.path)) {
+  if (std::string identity = changed_identity(program.path); !identity.empty()) {
     p_.refusals.tell(
-        fmt::format("execve of the set-user-id program {} (the program gets EPERM)", program.path));
+        fmt::format("execve of the {} program {} (the program gets EPERM)", identity, program.path));
     return -EPERM;
   }
   handover.machine = p_.machine.options();

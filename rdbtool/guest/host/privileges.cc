@@ -46,19 +46,16 @@ uint64_t file_capabilities(const std::string& path) {
 
 } // namespace
 
-bool changes_identity(const std::string& path) {
+std::string changed_identity(const std::string& path) {
   struct stat file;
-  if (stat(path.c_str(), &file) != 0 || !may_gain(path)) return false;
-  return changes_user(file) || changes_group(file);
+  if (stat(path.c_str(), &file) != 0 || !may_gain(path)) return "";
+  return changes_user(file) ? "set-user-id" : changes_group(file) ? "set-group-id" : "";
 }
 
 std::string lost_privileges(const std::string& path) {
-  struct stat file;
-  if (stat(path.c_str(), &file) != 0 || !may_gain(path)) return "";
-  if (changes_user(file)) return "is set-user-id";
-  if (changes_group(file)) return "is set-group-id";
-  if (file_capabilities(path) & ~own_capabilities()) return "has file capabilities";
-  return "";
+  if (std::string identity = changed_identity(path); !identity.empty()) return "is " + identity;
+  if (!may_gain(path)) return "";
+  return file_capabilities(path) & ~own_capabilities() ? "has file capabilities" : "";
 }
 
 } // namespace rdb::guest

@@ -7,8 +7,9 @@
 
 namespace rdb::guest {
 
-// A program that the kernel would run as another user or group.
-bool changes_identity(const std::string& path);
+// "set-user-id" or "set-group-id" for a program that the kernel would run as another user or group; empty for
+// others.
+std::string changed_identity(const std::string& path);
 
 // What a program would have, natively, and has not: "is set-user-id", "has file capabilities"; empty if
 // nothing.

@@ -5,6 +5,7 @@
 #include "rdbtool/base/own_memory.h"
 #include "rdbtool/base/raw_syscall.h"
 #include "rdbtool/guest/memory/host_place.h"
+#include "rdbtool/guest/memory/write_only_memory.h"
 #include "rdbtool/guest/signals/host_signals.h"
 #include "rdbtool/syscalls/call_properties.h"
 
@@ -260,10 +261,11 @@ int64_t AddressSpace::mmap(uint64_t address, uint64_t length, int protection, in
   bool from_file = memory_file >= 0;
   int64_t result =
       raw_syscall(SYS_mmap, static_cast<int64_t>(place), static_cast<int64_t>(length),
-                  host_protection(protection), from_file ? real_flags & ~MAP_ANONYMOUS : real_flags,
+                  first_host_protection(protection), from_file ? real_flags & ~MAP_ANONYMOUS : real_flags,
                   from_file ? memory_file : fd, from_file ? 0 : static_cast<int64_t>(offset));
   if (from_file) memory_files_.push_back(memory_file);
   if (result < 0) return result;
+  if (is_write_only(protection)) make_readable_apart(place, place + size);
   Mapping mapping;
   if (from_file) mapping.copy = memory_file;
   mapping.begin = place;
@@ -325,7 +327,7 @@ int64_t AddressSpace::mprotect(uint64_t address, uint64_t length, int protection
   }
   auto protect = [&](uint64_t from, uint64_t to) {
     return raw_syscall(SYS_mprotect, static_cast<int64_t>(from), static_cast<int64_t>(to - from),
-                       host_protection(protection));
+                       first_host_protection(protection));
   };
   uint64_t mapped = mapped_without_hole(address, end);
   uint64_t done = mapped;
@@ -340,7 +342,11 @@ int64_t AddressSpace::mprotect(uint64_t address, uint64_t length, int protection
   } else if (mapped < end) {
     result = -ENOMEM;
   }
-  change_pieces(address, done, [&](Mapping& piece) { piece.protection = protection & kAccess; });
+  if (is_write_only(protection) && done > address) make_readable_apart(address, done);
+  change_pieces(address, done, [&](Mapping& piece) {
+    if (is_write_only(piece.protection) && !is_write_only(protection)) end_apart(piece.begin, piece.end);
+    piece.protection = protection & kAccess;
+  });
   stale(address, done);
   if (result < 0) done_ = {address, done};
   return result;

@@ -204,6 +204,7 @@ private:
   const Mapping* first_ending_after(uint64_t address) const;
   uint64_t mapped_without_hole(uint64_t begin, uint64_t end) const;
   int64_t advise_about_forks(Range range, int advice);
+  int64_t why_not_in_place(uint64_t address, uint64_t old_size, uint64_t new_size);
   void move_pieces(const std::vector<Mapping>& pieces, uint64_t from, uint64_t target, Range grown);
   int64_t populate(Range range, int advice);
   void stale(uint64_t begin, uint64_t end);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mremap: memory that grows, shrinks and moves.
+#include "rdbtool/base/error.h"
 #include "rdbtool/base/raw_syscall.h"
 #include "rdbtool/guest/memory/address_space.h"
 #include "rdbtool/guest/memory/host_place.h"
@@ -48,6 +49,17 @@ void AddressSpace::move_pieces(const std::vector<Mapping>& pieces, uint64_t from
   stale(grown.begin, grown.end);
 }
 
+// The error for memory that has no room to grow where it is. The kernel looks at the memory before it looks
+// for room, and parts that look alike are several mappings for it at times: those that were writable once,
+// and count as memory in use, and those that never were. It has no room either, so it can be asked.
+int64_t AddressSpace::why_not_in_place(uint64_t address, uint64_t old_size, uint64_t new_size) {
+  release_code_pages(address, address + page_up(old_size));
+  int64_t result = raw_syscall(SYS_mremap, static_cast<int64_t>(address), static_cast<int64_t>(old_size),
+                               static_cast<int64_t>(new_size), 0);
+  RDB_CHECK(result < 0);
+  return result;
+}
+
 int64_t AddressSpace::mremap(uint64_t old_address, uint64_t old_size, uint64_t new_size, int flags,
                              uint64_t new_address) {
   constexpr int kMoves = MREMAP_FIXED | MREMAP_DONTUNMAP;
@@ -79,12 +91,13 @@ int64_t AddressSpace::mremap(uint64_t old_address, uint64_t old_size, uint64_t n
     target = new_address;
   } else {
     uint64_t grow_end = old_address + new_length;
-    bool room = new_length <= old_length ||
-                (in_guest_range(old_address, grow_end) && is_free(old_address + old_length, grow_end));
+    bool in_range = in_guest_range(old_address, grow_end);
+    bool room = new_length <= old_length || (in_range && is_free(old_address + old_length, grow_end));
     if (room && old_length != 0 && !(flags & MREMAP_DONTUNMAP)) {
       target = old_address;
     } else {
-      if (!(flags & MREMAP_MAYMOVE)) return -ENOMEM;
+      if (!(flags & MREMAP_MAYMOVE))
+        return in_range ? why_not_in_place(old_address, old_size, new_size) : -ENOMEM;
       target = find_gap(new_length);
       if (target == 0) return -ENOMEM;
     }

@@ -98,9 +98,11 @@ struct LogConsumer::State {
   LogStop stopped = LogStop::none;
   std::string failure;
   int wait_ms = kShortestWaitMs;
-  DecodedFrame frame; // reused
-  const Producer* first = nullptr;
+  DecodedFrame frame;              // reused
+  const Producer* first = nullptr; // of the first process, its present program
   bool had_first = false;
+  std::string first_name; // in the trace
+  int32_t first_pid = 0;
   std::optional<ExitInput> first_exit;
   std::string first_gave_up;
   std::set<int32_t> pids; // of all processes
@@ -111,6 +113,7 @@ struct LogConsumer::State {
   bool drain(Producer& producer);
   bool look_at_kept(Producer& producer);
   void begin_log(Producer& producer, const StartInput& start);
+  void follow_first(Producer& producer, const StartInput& start);
   void keep_ring(Producer& producer);
   void settle(Producer& producer);
   void consume(Producer& producer);
@@ -245,9 +248,22 @@ void LogConsumer::State::begin_log(Producer& producer, const StartInput& start) 
   producer.writer = trace.add_process(start, producer.parent);
   producer.pid = start.pid;
   pids.insert(start.pid);
+  follow_first(producer, start);
   producer.last_flush = now_ms();
   producer.ring.settle(producer.writer->settled());
   producer.ring.move_to(fmt::format("{}/{}/{}", trace.path(), producer.writer->name(), kRingFile));
+}
+
+// How the first process ends, the last of its programs says.
+void LogConsumer::State::follow_first(Producer& producer, const StartInput& start) {
+  bool goes_on =
+      start.origin == ProcessOrigin::execed && start.pid == first_pid && producer.parent == first_name;
+  if (&producer != first && !goes_on) return;
+  first = &producer;
+  first_name = producer.writer->name();
+  first_pid = start.pid;
+  first_exit.reset();
+  first_gave_up.clear();
 }
 
 // This process's log cannot go on.
@@ -370,6 +386,7 @@ ControlReply LogConsumer::State::handle(Producer& producer, ControlRequest& requ
     stop(LogStop::requested);
     break;
   case ControlKind::give_up:
+    drain(producer); // its start may still be in its ring
     producer.gave_up = true;
     if (first == &producer) first_gave_up = request.text;
     break;
