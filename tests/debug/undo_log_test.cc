@@ -26,7 +26,7 @@ protected:
     options.cache_place = guest::kCachePlace;
     options.cache_size = 32u << 20;
     options.table_place = guest::kTablePlace;
-    options.traces = false;
+    options.superblocks = false;
     options.log_stores = true;
     return options;
   }

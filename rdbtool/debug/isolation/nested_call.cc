@@ -34,7 +34,7 @@ engine::TranslatorOptions engine_options() {
   options.cache_place = kCachePlace;
   options.cache_size = kCacheSize;
   options.table_place = kTablePlace;
-  options.traces = false;
+  options.superblocks = false;
   options.log_stores = true;
   return options;
 }
