@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A translated piece of guest code: a basic block, a hot path (trace), or a single instruction for stepping.
-// It knows how to turn each of its own addresses back into the guest's state.
+// A translated piece of guest code: a basic block, a hot path (superblock), or a single instruction for
+// stepping. It knows how to turn each of its own addresses back into the guest's state.
 #pragma once
 
 #include "rdbtool/engine/instructions/decode.h"
@@ -33,7 +33,7 @@ struct HookUse {
 
 enum class Flavour : uint8_t {
   basic,
-  trace,
+  superblock,
   step, // one instruction
   unit, // straight code of which every way out leads to the host, without a charge
 };

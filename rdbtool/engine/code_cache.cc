@@ -145,7 +145,7 @@ void CodeCache::finish_block(Block& block, const Emitter& emit, std::span<const 
     units_by_pc_.set(block.pc, &block);
     return;
   case Flavour::basic:
-  case Flavour::trace:
+  case Flavour::superblock:
     blocks_by_pc_.set(block.pc, &block);
     link_exits(block);
     return;
@@ -156,7 +156,7 @@ void CodeCache::link_exits(const Block& block) {
   for (auto number = first_exit_; number < exits_.size(); ++number) {
     const Exit& exit = exits_[number];
     // A way off a hot path may never be taken: a link stub for it waits until it is.
-    if (exit.branch == 0 || (block.flavour == Flavour::trace && exit.side_branch != 0)) continue;
+    if (exit.branch == 0 || (block.flavour == Flavour::superblock && exit.side_branch != 0)) continue;
     if (Block* target = find(exit.target)) link(number, *target);
   }
 }
@@ -184,7 +184,8 @@ void CodeCache::link(uint32_t exit_number, Block& target) {
 
 // Only hot code is worth it.
 void CodeCache::emit_stub(const Exit& exit, const Block& target) {
-  if (exit.side_branch == 0 || exit.block->flavour != Flavour::trace || target.flavour != Flavour::trace)
+  if (exit.side_branch == 0 || exit.block->flavour != Flavour::superblock ||
+      target.flavour != Flavour::superblock)
     return;
   std::vector<MapEntry> map;
   Emitter emit = begin_block();

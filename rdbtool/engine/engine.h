@@ -118,7 +118,7 @@ struct FastSyscall {
 
 struct Statistics {
   uint64_t blocks = 0;        // basic blocks translated
-  uint64_t traces = 0;        // hot paths translated
+  uint64_t superblocks = 0;   // hot paths translated
   uint64_t translated = 0;    // guest instructions translated, all flavours
   uint64_t host_entries = 0;  // times guest code was left for the host
   uint64_t fast_syscalls = 0; // system calls that did not need that

@@ -98,11 +98,11 @@ Translator::Next Translator::handle_indirect(Stop& stop, const Exit&) {
   return Next::go_on;
 }
 
-// The budget is used up, or a block has been executed so often that it becomes the head of a trace.
+// The budget is used up, or a block has been executed so often that it becomes the head of a superblock.
 Translator::Next Translator::handle_limit(Stop&, const Exit& exit) {
   bool hot = exit.kind == ExitKind::hot ||
              (exit.kind == ExitKind::limit_or_hot && !interrupted_ && without_bias(state_.budget) >= 0);
-  if (hot && options_.traces) {
+  if (hot && options_.superblocks) {
     hot_.set(exit.block->pc, this);
     cache_.unlink(*exit.block);
   }

@@ -43,7 +43,7 @@ Translator::Translator(GuestMemory& memory, const TranslatorOptions& options)
     : memory_(memory), options_(options),
       cache_(options.cache_place, options.cache_size, options.table_place), state_(cache_.state()),
       watches_(cache_.watches()), started_ticks_(__rdtsc()), started_ns_(nanoseconds()) {
-  cache_.count_uses_to(options.traces ? options.uses_before_trace : INT32_MAX);
+  cache_.count_uses_to(options.superblocks ? options.uses_before_superblock : INT32_MAX);
   state_.fast_entry = &fast_entry;
   state_.fast_context = this;
   state_.hook_entry = &hook_entry;
@@ -91,7 +91,7 @@ Translator::Next Translator::advance(Stop& stop) {
   Block* block = block_for(pc, remaining);
   if (block == nullptr) {
     next_entry_.link = 0;
-    if (hot_.find(pc) != nullptr) return record_trace(stop);
+    if (hot_.find(pc) != nullptr) return record_superblock(stop);
     return no_code(stop);
   }
   if (next_entry_.link != 0) {

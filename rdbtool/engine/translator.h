@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The engine that rdb comes with: a copying translator. Guest code is never executed in place, only copies of
 // it in the code cache, with an exact count of guest instructions kept inline. Basic blocks first; those that
-// are used often become heads of traces, recorded by stepping along the path the guest really takes.
+// are used often become heads of superblocks, recorded by stepping along the path the guest really takes.
 //
 // run() is a loop of three steps. advance() looks at the guest's rip and chooses the code to go on with: a
 // block at full speed if there is room in the budget, a single step if an exact stop, a watched access or a
@@ -34,11 +34,11 @@ struct TranslatorOptions {
   uint64_t cache_place = 0;
   size_t cache_size = 256u << 20;
   uint64_t table_place = 0; // below 2 GiB
-  bool traces = true;
-  // What a trace costs to make, it brings in only where a block is used often.
-  int32_t uses_before_trace = 1000;
+  bool superblocks = true;
+  // What a superblock costs to make, it brings in only where a block is used often.
+  int32_t uses_before_superblock = 1000;
   bool step_only = false; // one instruction at a time: the oracle
-  // Keep what stores overwrite: see set_store_log(). Without traces.
+  // Keep what stores overwrite: see set_store_log(). Without superblocks.
   bool log_stores = false;
 };
 
@@ -133,8 +133,8 @@ public:
   bool owns(uint64_t address) const { return cache_.contains(address); }
 
 private:
-  // Full-speed code may run past its budget by at most a trace; the rest of a limit is stepped.
-  static constexpr uint64_t kSlack = 2 * kLongestTrace;
+  // Full-speed code may run past its budget by at most a superblock; the rest of a limit is stepped.
+  static constexpr uint64_t kSlack = 2 * kLongestSuperblock;
 
   // What to do after an event: go on, or return to the caller of run(). Only for handle_exit(): translated
   // code was entered again, and has come back.
@@ -214,13 +214,13 @@ private:
 
   // What is known about an address within translated code; null if nothing.
   const MapEntry* map_entry(uint64_t host_pc);
-  // Null: a trace is to be recorded from here, or there is no code.
+  // Null: a superblock is to be recorded from here, or there is no code.
   Block* block_for(uint64_t pc, uint64_t remaining);
   Block* private_block(uint64_t pc, uint64_t most);
   void find_path(uint64_t pc, size_t most);
   Block& make(Flavour flavour, std::span<const PathStep> path, PathEnd end, CodeTrust trust);
   int64_t budget_for(uint64_t remaining) const;
-  Next record_trace(Stop& stop);
+  Next record_superblock(Stop& stop);
   // Where translated code goes on after a system call that needed no host; 0 if it has to leave.
   uint64_t run_fast_syscall(const Exit& exit);
   // The same after a single step.
@@ -266,12 +266,12 @@ private:
   Hook hook_ = nullptr;
   void* hook_context_ = nullptr;
   StoreLogEntry* log_end_ = nullptr;
-  PcTable<void> hot_;                           // heads of traces that are to be recorded
+  PcTable<void> hot_;                           // heads of superblocks that are to be recorded
   std::unordered_set<uint64_t> changing_pages_; // whose code is compared before it is used
   WatchFilter& watches_;
   uint64_t reported_access_ = UINT64_MAX; // the time at which run() stopped before an access: not again
   Path path_;
-  std::vector<PathStep> trace_; // being recorded
+  std::vector<PathStep> superblock_; // being recorded
   uint64_t translate_ticks_ = 0;
   uint64_t started_ticks_ = 0;
   uint64_t started_ns_ = 0;

@@ -62,7 +62,7 @@ private:
     options.cache_place = guest::make_layout(guest::kNewestLayout, 0, false).cache;
     options.cache_size = 32u << 20;
     options.table_place = guest::kTablePlace;
-    options.traces = false;
+    options.superblocks = false;
     return options;
   }
 

@@ -29,7 +29,7 @@ protected:
     options.cache_place = guest::make_layout(guest::kNewestLayout, 0, false).cache;
     options.cache_size = 32u << 20;
     options.table_place = guest::kTablePlace;
-    options.traces = false;
+    options.superblocks = false;
     options.log_stores = true;
     return options;
   }

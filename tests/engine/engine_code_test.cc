@@ -31,12 +31,12 @@ TEST_P(CodeTest, flags_live_across_every_kind_of_block_end) {
       ASSERT_EQ(static_cast<int>(expected.back().reason), static_cast<int>(StopReason::system_call));
     }
   }
-  for (Tier tier : {Tier::blocks, Tier::traces}) {
+  for (Tier tier : {Tier::blocks, Tier::superblocks}) {
     auto engine = make(tier);
     prepare(*engine, 5, 3000);
     run(*engine, UINT64_MAX);
-    if (tier == Tier::traces) {
-      EXPECT_GT(engine->statistics().traces, 10u);
+    if (tier == Tier::superblocks) {
+      EXPECT_GT(engine->statistics().superblocks, 10u);
     }
     for (size_t i = 0; i < starts.size(); ++i) {
       prepare(*engine, starts[i], 40);
@@ -61,7 +61,7 @@ TEST_P(CodeTest, code_that_changes_often_is_compared) {
   uint8_t* patched = low_ + (rdb_test_function - rdb_test_code);
   while (std::memcmp(patched, "\x49\xFF\xC7", 3) != 0)
     ++patched;
-  for (Tier tier : {Tier::step, Tier::blocks, Tier::traces}) {
+  for (Tier tier : {Tier::step, Tier::blocks, Tier::superblocks}) {
     auto engine = make(tier);
     for (int i = 0; i < 20; ++i) {
       // "inc %r15", "dec %r15"
@@ -79,7 +79,7 @@ TEST_P(CodeTest, code_that_changes_often_is_compared) {
 
 TEST_P(CodeTest, invalidated_code_is_translated_again) {
   if (!GetParam()) return; // the code of this program is read-only
-  auto engine = make(Tier::traces);
+  auto engine = make(Tier::superblocks);
   reset(*engine, rdb_test_code, 1000);
   Outcome before = run(*engine, UINT64_MAX);
   // "inc %r15" becomes "dec %r15"
@@ -105,7 +105,7 @@ TEST_P(CodeTest, calls_are_bound_lazily) {
   lazy += kLowCode;
   for (uint64_t first_call = 1; first_call <= 60; ++first_call) {
     std::vector<Outcome> outcomes;
-    for (Tier tier : {Tier::step, Tier::blocks, Tier::traces}) {
+    for (Tier tier : {Tier::step, Tier::blocks, Tier::superblocks}) {
       auto engine = make(tier);
       reset(*engine, rdb_test_lazy, 60);
       engine->registers().gpr[RBX] = first_call;
@@ -120,7 +120,7 @@ TEST_P(CodeTest, calls_are_bound_lazily) {
 
 TEST_P(CodeTest, memory_stays_bounded_when_code_comes_and_goes) {
   if (!GetParam()) return;
-  auto engine = make(Tier::traces);
+  auto engine = make(Tier::superblocks);
   for (int i = 0; i < 4000; ++i) {
     reset(*engine, rdb_test_code, 3);
     ASSERT_EQ(static_cast<int>(run(*engine, UINT64_MAX).reason), static_cast<int>(StopReason::system_call));
@@ -194,7 +194,7 @@ TEST_P(CodeTest, fast_hooks_change_nothing) {
     fill(*engine);
     expected = run(*engine, UINT64_MAX);
   }
-  for (Tier tier : {Tier::step, Tier::blocks, Tier::traces})
+  for (Tier tier : {Tier::step, Tier::blocks, Tier::superblocks})
     for (Way way : {Way::stays, Way::leaves, Way::traps, Way::declines}) {
       auto engine = make(tier);
       FastHookCase hook{engine.get(), way};

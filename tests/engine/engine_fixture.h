@@ -52,7 +52,7 @@ public:
   CodeWatch watch = CodeWatch::noticed;
 };
 
-enum class Tier : uint8_t { step, blocks, traces };
+enum class Tier : uint8_t { step, blocks, superblocks };
 
 struct Outcome {
   StopReason reason = {};
@@ -110,8 +110,8 @@ protected:
     options.cache_size = 32u << 20;
     options.table_place = kTablePlace;
     options.step_only = tier == Tier::step;
-    options.traces = tier == Tier::traces;
-    options.uses_before_trace = 20;
+    options.superblocks = tier == Tier::superblocks;
+    options.uses_before_superblock = 20;
     auto engine = std::make_unique<Translator>(memory_, options);
     g_engine = engine.get();
     return engine;

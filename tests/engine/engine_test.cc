@@ -29,13 +29,13 @@ TEST_P(EngineTest, stops_after_exactly_n_instructions_in_every_tier) {
       expected.push_back(run(*engine, n));
     }
   }
-  for (Tier tier : {Tier::blocks, Tier::traces}) {
+  for (Tier tier : {Tier::blocks, Tier::superblocks}) {
     auto engine = make(tier);
     // Hot from the first comparison on.
     reset(*engine, rdb_test_code, 5000);
     ASSERT_EQ(static_cast<int>(run(*engine, UINT64_MAX).reason), static_cast<int>(StopReason::system_call));
-    if (tier == Tier::traces) {
-      EXPECT_GT(engine->statistics().traces, 0u);
+    if (tier == Tier::superblocks) {
+      EXPECT_GT(engine->statistics().superblocks, 0u);
     }
     for (size_t i = 0; i < limits.size(); ++i) {
       reset(*engine, rdb_test_code, kRounds);
@@ -46,7 +46,7 @@ TEST_P(EngineTest, stops_after_exactly_n_instructions_in_every_tier) {
 }
 
 TEST_P(EngineTest, a_run_in_pieces_is_the_same_run) {
-  auto engine = make(Tier::traces);
+  auto engine = make(Tier::superblocks);
   reset(*engine, rdb_test_code, 2000);
   Outcome whole = run(*engine, UINT64_MAX);
   std::mt19937_64 random(8);
@@ -61,7 +61,7 @@ TEST_P(EngineTest, a_run_in_pieces_is_the_same_run) {
 
 TEST_P(EngineTest, stops_before_an_address_every_time) {
   constexpr uint64_t kRounds = 300;
-  auto engine = make(Tier::traces);
+  auto engine = make(Tier::superblocks);
   reset(*engine, rdb_test_code, kRounds);
   Outcome plain = run(*engine, UINT64_MAX);
   engine->add_stop(GuestAddr(code(rdb_test_function)));
@@ -82,7 +82,7 @@ TEST_P(EngineTest, stops_before_an_address_every_time) {
 
 TEST_P(EngineTest, stops_before_accesses_to_a_watched_range) {
   constexpr uint64_t kRounds = 300;
-  auto engine = make(Tier::traces);
+  auto engine = make(Tier::superblocks);
   reset(*engine, rdb_test_code, kRounds);
   Outcome plain = run(*engine, UINT64_MAX);
   const uint64_t begin = reinterpret_cast<uint64_t>(data_) + 0x800;
@@ -124,7 +124,7 @@ protected:
     for (const Set& set : sets) {
       std::vector<Touch> expected;
       Outcome last;
-      for (Tier tier : {Tier::step, Tier::blocks, Tier::traces}) {
+      for (Tier tier : {Tier::step, Tier::blocks, Tier::superblocks}) {
         auto engine = make(tier);
         for (const WatchFilter::Watch& watch : set.watches)
           engine->add_watch(GuestAddr(watch.begin), watch.end - watch.begin, watch.reads, watch.writes);
@@ -166,7 +166,7 @@ protected:
   }
 
   void expect_all_writes_told(const uint8_t* label, uint64_t rounds) {
-    for (Tier tier : {Tier::step, Tier::blocks, Tier::traces}) {
+    for (Tier tier : {Tier::step, Tier::blocks, Tier::superblocks}) {
       auto engine = make(tier);
       engine->add_watch(GuestAddr(reinterpret_cast<uint64_t>(data_)), 4096, false, true);
       engine->add_watch(GuestAddr(reinterpret_cast<uint64_t>(stack_)), 65536, false, true);
@@ -240,7 +240,7 @@ TEST_P(WatchTest, gathers_are_told_by_element) {
   if (!cpu().avx) GTEST_SKIP() << "this CPU has no AVX";
   const auto data = reinterpret_cast<uint64_t>(data_);
   const uint64_t touched[] = {0x100, 0x108, 0x114, 0x218, 0x1E0};
-  for (Tier tier : {Tier::step, Tier::blocks, Tier::traces})
+  for (Tier tier : {Tier::step, Tier::blocks, Tier::superblocks})
     for (uint64_t offset = 0x80; offset < 0x300; offset += 4) {
       auto engine = make(tier);
       engine->add_watch(GuestAddr(data + offset), 4, true, false);
@@ -268,7 +268,7 @@ class StoreLogTest : public EngineTest {
 protected:
   // Played backwards, the log gives the memory that was there before.
   void expect_undone(const uint8_t* label, uint64_t rounds) {
-    for (Tier tier : {Tier::step, Tier::blocks, Tier::traces}) {
+    for (Tier tier : {Tier::step, Tier::blocks, Tier::superblocks}) {
       auto engine = make(tier, {.log_stores = true});
       std::vector<StoreLogEntry> log(1 << 20);
       reset(*engine, label, rounds);
@@ -297,7 +297,7 @@ TEST_P(StoreLogTest, stores_of_wide_vectors_are_undone) {
 TEST_P(WatchTest, a_hook_comes_before_the_access_of_its_instruction) {
   constexpr uint64_t kFirstStore = 5;
   const auto data = reinterpret_cast<uint64_t>(data_);
-  for (Tier tier : {Tier::step, Tier::blocks, Tier::traces})
+  for (Tier tier : {Tier::step, Tier::blocks, Tier::superblocks})
     for (uint64_t limit : {UINT64_MAX, uint64_t{20000}, uint64_t{300}, uint64_t{7}}) {
       auto engine = make(tier);
       engine->add_watch(GuestAddr(data + 0x100), 50, false, true);
@@ -322,7 +322,7 @@ TEST_P(WatchTest, a_hook_comes_before_the_access_of_its_instruction) {
 TEST_P(WatchTest, what_a_hook_watches_is_told_at_once) {
   const auto data = reinterpret_cast<uint64_t>(data_);
   constexpr uint64_t kFirstStore = 5;
-  for (Tier tier : {Tier::step, Tier::blocks, Tier::traces}) {
+  for (Tier tier : {Tier::step, Tier::blocks, Tier::superblocks}) {
     auto engine = make(tier);
     engine->add_watch(GuestAddr(data + 0x2000), 8, false, true);
     struct Context {
@@ -346,14 +346,14 @@ TEST_P(WatchTest, what_a_hook_watches_is_told_at_once) {
 }
 
 TEST_P(EngineTest, a_limit_before_an_access_does_not_hide_it) {
-  auto engine = make(Tier::traces);
+  auto engine = make(Tier::superblocks);
   const auto data = reinterpret_cast<uint64_t>(data_);
   reset(*engine, rdb_test_code, 300);
   engine->add_watch(GuestAddr(data), 4096, false, true);
   ASSERT_EQ(static_cast<int>(engine->run(UINT64_MAX).reason), static_cast<int>(StopReason::access));
   uint64_t at = engine->executed();
   engine = nullptr;
-  engine = make(Tier::traces);
+  engine = make(Tier::superblocks);
   reset(*engine, rdb_test_code, 300);
   engine->run(at);
   engine->add_watch(GuestAddr(data), 4096, false, true);
@@ -370,7 +370,7 @@ bool fast_answer(void* context, Registers& registers, uint64_t executed) {
 }
 
 TEST_P(EngineTest, offers_system_calls_to_the_fast_function_first) {
-  auto engine = make(Tier::traces);
+  auto engine = make(Tier::superblocks);
   std::vector<uint64_t> seen;
   seen.reserve(4);
   engine->set_fast_syscall({&fast_answer, &seen});
@@ -411,7 +411,7 @@ TEST_P(EngineTest, faults_show_the_exact_state_at_every_instruction) {
       EXPECT_EQ(static_cast<int>(expected.back().reason), static_cast<int>(StopReason::fault));
     }
   }
-  for (Tier tier : {Tier::blocks, Tier::traces}) {
+  for (Tier tier : {Tier::blocks, Tier::superblocks}) {
     auto engine = make(tier);
     prepare(*engine, -1, 3000);
     run(*engine, UINT64_MAX);
@@ -425,7 +425,7 @@ TEST_P(EngineTest, faults_show_the_exact_state_at_every_instruction) {
 }
 
 TEST_P(EngineTest, an_interrupt_ends_the_run) {
-  auto engine = make(Tier::traces);
+  auto engine = make(Tier::superblocks);
   reset(*engine, rdb_test_code, 1000);
   engine->interrupt(nullptr);
   EXPECT_EQ(static_cast<int>(engine->run(UINT64_MAX).reason), static_cast<int>(StopReason::interrupted));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What becomes of each kind of instruction, by the disassembly of the block that is made of it: every rule of
-// the translator, in every flavour that treats it differently, and the link stubs between traces.
+// the translator, in every flavour that treats it differently, and the link stubs between superblocks.
 #include "rdbtool/engine/store_log.h"
 #include "rdbtool/engine/translate/link_stub.h"
 #include "rdbtool/engine/translate/translate.h"
@@ -172,10 +172,10 @@ TEST_F(Translate, every_place_of_a_block_says_what_it_is) {
   EXPECT_EQ(MapEntry(7, 0x7FFFFFFFE123, -3, kSpillRcx, R12).pc(), 0x7FFFFFFFE123u);
 }
 
-// An exit in the middle of a trace to the head of another: one charge for both.
+// An exit in the middle of a superblock to the head of another: one charge for both.
 TEST_F(Translate, bridges_charge_for_two) {
   auto target_path = path(kOther, {kMov, kAdd, kMov}, kPc);
-  Block& target = block(Flavour::trace, target_path);
+  Block& target = block(Flavour::superblock, target_path);
   ASSERT_NE(target.charge, nullptr);
   std::vector<MapEntry> map;
   Emitter emit = cache_.begin_block();
@@ -195,7 +195,7 @@ TEST_F(Translate, bridges_charge_for_two) {
 }
 
 TEST_F(Translate, a_link_stub_repeats_a_comparison_of_memory) {
-  Block& target = block(Flavour::trace, path(kOther, {kCompareMemory, kMov}, kPc));
+  Block& target = block(Flavour::superblock, path(kOther, {kCompareMemory, kMov}, kPc));
   ASSERT_NE(target.charge, nullptr);
   std::vector<MapEntry> map;
   Emitter emit = cache_.begin_block();
@@ -206,17 +206,17 @@ TEST_F(Translate, a_link_stub_repeats_a_comparison_of_memory) {
 }
 
 TEST_F(Translate, blocks_without_a_simple_charge_have_no_link_stub) {
-  Block& target = block(Flavour::trace, path(kOther, {kMov, kAdc}, kPc));
+  Block& target = block(Flavour::superblock, path(kOther, {kMov, kAdc}, kPc));
   EXPECT_EQ(target.charge, nullptr);
   std::vector<MapEntry> map;
   Emitter emit = cache_.begin_block();
   EXPECT_FALSE(emit_link_stub(emit, cache_.state(), 1, target, map));
 }
 
-// Linked traces go through the link stub, and back to the long way when the target is unlinked.
+// Linked superblocks go through the link stub, and back to the long way when the target is unlinked.
 TEST_F(Translate, links_use_stubs_and_unlinking_takes_them_away) {
-  Block& target = block(Flavour::trace, path(kPc + 0x18, {kMov, kAdd}, kOther));
-  Block& source = block(Flavour::trace, path(kPc, {kAdd, kCompare, kJz, kMov, kMov}, kOther));
+  Block& target = block(Flavour::superblock, path(kPc + 0x18, {kMov, kAdd}, kOther));
+  Block& source = block(Flavour::superblock, path(kPc, {kAdd, kCompare, kJz, kMov, kMov}, kOther));
   uint32_t number = 2;
   while (cache_.exit(number).block != &source || cache_.exit(number).side_branch == 0)
     ++number;

@@ -40,12 +40,13 @@ void say(int fd, const std::string& text) {
 
 void print_stats(int fd, guest::Machine& machine, double seconds) {
   const engine::Statistics& s = machine.engine().statistics();
-  say(fd, fmt::format(
-              "guest instructions: {}\nblocks: {}\ntraces: {}\ntranslations: {}\ntime in engine: {:.1f} ms\n"
-              "host entries: {}\nfast calls: {}\nindirect misses: {}\npeak cache: {} KiB\ntime: {:.3f} s\n",
-              machine.engine().executed(), s.blocks, s.traces, s.translated,
-              static_cast<double>(s.translate_ns) / 1e6, s.host_entries, s.fast_syscalls, s.indirect_misses,
-              s.peak_cache_bytes >> 10, seconds));
+  say(fd,
+      fmt::format(
+          "guest instructions: {}\nblocks: {}\nsuperblocks: {}\ntranslations: {}\ntime in engine: {:.1f} ms\n"
+          "host entries: {}\nfast calls: {}\nindirect misses: {}\npeak cache: {} KiB\ntime: {:.3f} s\n",
+          machine.engine().executed(), s.blocks, s.superblocks, s.translated,
+          static_cast<double>(s.translate_ns) / 1e6, s.host_entries, s.fast_syscalls, s.indirect_misses,
+          s.peak_cache_bytes >> 10, seconds));
 }
 
 int run_process(const guest::ProcessOptions& options, bool stats) try {
@@ -86,8 +87,9 @@ Action setup_run(CommandOptions& command) {
               "same. For programs that only compute and print")
       .needs(one_thread);
   command
-      .option("--engine", options->engine,
-              "fast; or as a check, step: one instruction at a time, blocks: no traces, eager: many of them")
+      .option(
+          "--engine", options->engine,
+          "fast; or as a check, step: one instruction at a time, blocks: no superblocks, eager: many of them")
       .one_of({"fast", "blocks", "step", "eager"});
   command.flag("--lockstep", options->lockstep, "Compare with one instruction at a time, all the way; slow");
   command.option("--max-instructions", options->max_instructions,
@@ -107,7 +109,7 @@ Action setup_run(CommandOptions& command) {
     process.machine.turns.copy_interval = options->copy_interval;
     process.machine.step_only = options->engine == "step";
     process.machine.lockstep = options->lockstep;
-    process.machine.traces = options->engine == "fast" || options->engine == "eager";
+    process.machine.superblocks = options->engine == "fast" || options->engine == "eager";
     process.machine.eager = options->engine == "eager";
     process.max_instructions = options->max_instructions;
     guest::tell_harmless(options->verbose);

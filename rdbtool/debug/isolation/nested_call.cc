@@ -30,7 +30,7 @@ engine::TranslatorOptions engine_options() {
   options.cache_place = guest::kNestedCachePlace;
   options.cache_size = guest::kNestedCacheSize;
   options.table_place = guest::kNestedTablePlace;
-  options.traces = false;
+  options.superblocks = false;
   options.log_stores = true;
   return options;
 }

@@ -10,8 +10,8 @@
 
 namespace rdb::engine {
 
-inline constexpr size_t kLongestTrace = 128; // instructions on a hot path
-inline constexpr size_t kLongestUnit = 32;   // instructions of straight code that are stepped over at once
+inline constexpr size_t kLongestSuperblock = 128; // instructions on a hot path
+inline constexpr size_t kLongestUnit = 32; // instructions of straight code that are stepped over at once
 
 using StopSet = std::unordered_set<uint64_t>;
 

@@ -23,7 +23,7 @@ Exit& Translation::direct_tail(Patch field, uint64_t target, int owed, ExitKind 
 
 void Translation::leave_direct(uint64_t target, ExitKind kind) {
   int owed = static_cast<int>(path_.size()) - charged_;
-  if (kind == ExitKind::direct && target == block_.pc && flavour_ == Flavour::trace) {
+  if (kind == ExitKind::direct && target == block_.pc && flavour_ == Flavour::superblock) {
     emit_.jmp_to(block_.begin); // a loop closes upon itself
   } else {
     add_direct_exit(emit_.jmp(), target, owed, kind);
@@ -37,12 +37,12 @@ void Translation::branch() {
   map();
   if (taken == fall) return;
   if (last_) {
-    bool expects_taken = flavour_ == Flavour::trace && step_->next == taken;
+    bool expects_taken = flavour_ == Flavour::superblock && step_->next == taken;
     if (expects_taken) {
       side_exit(static_cast<uint8_t>(instruction_->condition ^ 1), fall);
     } else {
       side_exit(instruction_->condition, taken);
-      if (flavour_ != Flavour::trace) {
+      if (flavour_ != Flavour::superblock) {
         leave_direct(fall, ExitKind::direct);
       }
     }
@@ -57,7 +57,7 @@ void Translation::branch() {
 void Translation::loop() {
   map();
   uint8_t* taken = emit_.short_branch(instruction_->opcode, instruction_->address32);
-  bool expects_taken = flavour_ == Flavour::trace && step_->next == instruction_->target;
+  bool expects_taken = flavour_ == Flavour::superblock && step_->next == instruction_->target;
   if (expects_taken) {
     settle(emit_.jmp(), instruction_->end());
     emit_.land(taken);
@@ -66,7 +66,7 @@ void Translation::loop() {
     emit_.land(taken);
     settle(emit_.jmp(), instruction_->target);
     emit_.land(fall);
-    if (last_ && flavour_ != Flavour::trace) leave_direct(instruction_->end(), ExitKind::direct);
+    if (last_ && flavour_ != Flavour::superblock) leave_direct(instruction_->end(), ExitKind::direct);
   }
 }
 
@@ -110,7 +110,7 @@ void Translation::look_up() {
   emit_.jmp_table_rax(cache_.table_address());
 }
 
-// An indirect branch within a trace: goes on in the trace if the target is the expected one.
+// An indirect branch within a superblock: goes on in the superblock if the target is the expected one.
 void Translation::guard() {
   uint64_t expected = step_->next;
   load_target();

@@ -42,8 +42,8 @@ void Translation::charge_over_dead_flags() {
   describe_charge(emit_.here());
   Patch hot;
   if (counts_uses()) {
-    // A basic block counts how often it is used, to become the head of a trace. Both branches go the same way
-    // out: the budget tells them apart.
+    // A basic block counts how often it is used, to become the head of a superblock. Both branches go the
+    // same way out: the budget tells them apart.
     emit_.sub_slot32_flags(cache_.new_counter(), 1);
     hot = emit_.jcc(kConditionSign);
   }
@@ -60,7 +60,7 @@ void Translation::charge_over_dead_flags() {
 
 // For link stubs to this block. The charge stands before the current instruction.
 void Translation::describe_charge(uint8_t* done) {
-  if (flavour_ != Flavour::trace || index_ > kLongestPrefix || watching()) return;
+  if (flavour_ != Flavour::superblock || index_ > kLongestPrefix || watching()) return;
   std::vector<Instruction>& before = buffers_->prefix;
   for (int i = 0; i < index_ + (instruction_->memory ? 1 : 0); ++i) {
     const Instruction& instruction = path_[static_cast<size_t>(i)].instruction;

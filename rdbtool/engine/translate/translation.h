@@ -65,8 +65,8 @@ public:
 
 private:
   // Steps and units are charged by the host.
-  bool charges() const { return flavour_ == Flavour::basic || flavour_ == Flavour::trace; }
-  // Basic blocks become traces, but where stores are logged or code is compared.
+  bool charges() const { return flavour_ == Flavour::basic || flavour_ == Flavour::superblock; }
+  // Basic blocks become superblocks, but where stores are logged or code is compared.
   bool counts_uses() const {
     return flavour_ == Flavour::basic && state_.log_cursor == 0 && trust_ == CodeTrust::watched;
   }
@@ -154,7 +154,7 @@ private:
   void note_branch();
   // rcx: the target.
   void look_up();
-  // An indirect branch within a trace: goes on in the trace if the target is the expected one.
+  // An indirect branch within a superblock: goes on in the superblock if the target is the expected one.
   void guard();
   void guard_miss(const Cold& cold);
   void emit_constants();

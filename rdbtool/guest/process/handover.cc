@@ -64,7 +64,7 @@ int64_t exec_rdb(const Handover& handover) {
   content["randomise"] = handover.machine.randomise;
   content["step_only"] = handover.machine.step_only;
   content["lockstep"] = handover.machine.lockstep;
-  content["traces"] = handover.machine.traces;
+  content["superblocks"] = handover.machine.superblocks;
   content["eager"] = handover.machine.eager;
   content["chunk"] = handover.machine.turns.chunk;
   content["chaos"] = handover.machine.turns.chaos;
@@ -128,7 +128,7 @@ Handover receive_handover(int fd) {
     result.machine.randomise = content.at("randomise");
     result.machine.step_only = content.at("step_only");
     result.machine.lockstep = content.at("lockstep");
-    result.machine.traces = content.at("traces");
+    result.machine.superblocks = content.at("superblocks");
     result.machine.eager = content.at("eager");
     result.machine.turns.chunk = content.at("chunk");
     result.machine.turns.chaos = content.at("chaos");

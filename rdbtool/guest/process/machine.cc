@@ -35,9 +35,9 @@ Machine::Machine(const MachineOptions& options)
   engine_options.cache_size = kCacheSize;
   engine_options.table_place = kTablePlace;
   engine_options.step_only = options.step_only;
-  engine_options.traces = options.traces;
+  engine_options.superblocks = options.superblocks;
   // A check should see as many of them as possible.
-  if (options.eager || options.lockstep) engine_options.uses_before_trace = 20;
+  if (options.eager || options.lockstep) engine_options.uses_before_superblock = 20;
   engine_ = std::make_unique<engine::Translator>(space_, engine_options);
   space_.on_code_change([this](GuestAddr begin, uint64_t size) { engine_->invalidate(begin, size); });
 }

@@ -24,8 +24,8 @@ struct MachineOptions {
   uint64_t seed = 0;
   bool randomise = true;
   bool step_only = false;
-  bool traces = true;
-  bool eager = false; // traces are made early
+  bool superblocks = true;
+  bool eager = false; // they are made early
   TurnOptions turns;
   bool lockstep = false; // live runs: compare with stepping all the way
 };
