@@ -26,7 +26,7 @@ protected:
 
   static engine::TranslatorOptions options() {
     engine::TranslatorOptions options;
-    options.cache_place = guest::kCachePlace;
+    options.cache_place = guest::make_layout(guest::kNewestLayout, 0, false).cache;
     options.cache_size = 32u << 20;
     options.table_place = guest::kTablePlace;
     options.traces = false;
