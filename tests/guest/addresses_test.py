@@ -19,6 +19,16 @@ print(sorted(os.environb.items()))
 print(open("/proc/self/limits").read(), open("/proc/self/personality").read())
 print([line for line in open("/proc/self/maps") if "rdb" in line.split("/")[-1].split("-")])
 """
+# Goes on without the call personality, which gets EPERM.
+REFUSE = r"""
+import ctypes, os, struct, sys
+steps = [(0x20, 0, 0, 0), (0x15, 0, 1, 135), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in steps))
+program = ctypes.create_string_buffer(struct.pack("@HxxxxxxQ", len(steps), ctypes.addressof(code)))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 STARTED_AGAIN = "RDB_STARTED_AGAIN"
 
 
@@ -80,7 +90,7 @@ class Addresses(harness.TestCase):
 class Place(harness.TestCase):
     """How rdb finds out where it lies, or makes it so."""
 
-    def look(self, *before, env=None):
+    def look(self, *before, env=None, room=True):
         """What a program sees that is started by these words, natively and under rdb, live and replayed."""
         self.write("look.py", LOOK)
         program = ["/usr/bin/python3", "-S", self.path("look.py")]
@@ -95,7 +105,9 @@ class Place(harness.TestCase):
         for words in (rdb, [harness.rdb()]):
             replayed = self.run_program([*words, "replay", trace], env=env, status=0)
             self.assertEqual((replayed.out, replayed.err), (native.out, native.err))
-        # A fixed address of those that sanitizers need.
+        if not room:
+            return native.out
+        # Fixed addresses of those that sanitizers need.
         self.run_program([*rdb, "run", harness.target(PROGRAM), "fixed", "0x7fff8000"], status=0)
         self.run_program([*rdb, "run", harness.target(PROGRAM), "fixed", "0x7e8000000000"], status=0)
         return native.out
@@ -126,13 +138,30 @@ class Place(harness.TestCase):
                 self.assertIn(STARTED_AGAIN, self.look(env={STARTED_AGAIN: text}))
                 self.look("/usr/bin/prlimit", "--stack=unlimited", env={STARTED_AGAIN: text})
 
+    def test_a_personality_that_cannot_be_changed(self):
+        """rdb lowers the limit of the stack alone, or stays where it is; programs have less room then."""
+        self.write("refuse.py", REFUSE)
+        refuse = ["/usr/bin/python3", "-S", self.path("refuse.py")]
+        self.look(*refuse)
+        self.assertIn("RLIMIT_STACK (-1, -1)", self.look("/usr/bin/prlimit", "--stack=unlimited", *refuse))
+        legacy = ["/usr/bin/setarch", "-L", *refuse]
+        self.assertIn("Max cpu time", self.look(*legacy, room=False))
+        result = self.run_program([*legacy, harness.rdb(), "run", harness.target(PROGRAM), "fixed", "0x7e8000000000"], status=125)
+        self.assertRegex(result.err, "asks for memory at the fixed addresses 0x7e8000000000-0x7e8000001000, and rdb itself needs 0x[12]")
+        self.run_program([*legacy, harness.rdb(), "run", harness.target(PROGRAM), "fixed", "0x7fff8000"], status=0)
+
+    def test_as_an_ordinary_user(self):
+        if os.getuid() == 0:
+            os.chown(self.tmp, 65534, 65534)
+        user = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.getuid() == 0 else []
+        self.look(*user)
+        self.look(*user, "/usr/bin/prlimit", "--stack=unlimited")
+
     def test_rdb_in_rdb(self):
-        """The inner one lies where the outer one puts its guests."""
-        program = [harness.target(PROGRAM), "no_replace"]
-        expected = self.rdb("run", *program, status=0).out
+        """That is refused by name."""
         for before in ([], ["/usr/bin/prlimit", "--stack=unlimited"]):
-            result = self.run_program([*before, harness.rdb(), "run", harness.rdb(), "run", *program])
-            self.assertEqual((result.status, result.out), (0, expected), f"\n{result}")
+            result = self.run_program([*before, harness.rdb(), "run", harness.rdb(), "run", "/usr/bin/true"], status=125)
+            self.assertIn("rdb cannot run under rdb", result.err)
 
 
 if __name__ == "__main__":

@@ -107,9 +107,9 @@ void restore_variable(const char* value) {
 
 // Starts rdb again with its mappings in the usual order, and not at random addresses. Returns if it cannot.
 void start_again(char** argv) {
-  const int old = personality(0xFFFFFFFF);
+  const int old = personality(0xFFFFFFFF); // -1 where a filter refuses even the question
   const std::string process = this_process();
-  if (old < 0 || process.empty() || access("/proc/self/exe", X_OK) != 0) return;
+  if (process.empty() || access("/proc/self/exe", X_OK) != 0) return;
   rlimit stack{};
   getrlimit(RLIMIT_STACK, &stack);
   const rlimit original = limit_at_start(RLIMIT_STACK);
@@ -120,7 +120,7 @@ void start_again(char** argv) {
                            number(original.rlim_max) + (users_value ? "=" + *users_value : "");
   // In this order: where the personality cannot be changed, a limit of the stack alone may be enough.
   const auto wanted = static_cast<unsigned long>((old & ~ADDR_COMPAT_LAYOUT) | ADDR_NO_RANDOMIZE);
-  const bool changed = personality(wanted) >= 0;
+  const bool changed = old >= 0 && personality(wanted) >= 0;
   const rlim_t usual = std::min<rlim_t>(stack.rlim_max, 8u << 20);
   const bool lowered = stack.rlim_cur > usual;
   if (!changed && !lowered) return;
@@ -146,13 +146,13 @@ bool is_second_start() {
   if (text == nullptr || process.empty() || std::strncmp(text, process.c_str(), process.size()) != 0)
     return false;
   char* end = nullptr;
-  const unsigned long old = std::strtoul(text + process.size(), &end, 10);
+  const long old = std::strtol(text + process.size(), &end, 10);
   rlimit stack{};
   stack.rlim_cur = std::strtoull(end, &end, 10);
   stack.rlim_max = std::strtoull(end, &end, 10);
   const std::string users = *end == '=' ? end + 1 : ""; // `end` is in the variable that is changed here
   restore_variable(*end == '=' ? users.c_str() : nullptr);
-  personality(old);
+  if (old >= 0) personality(static_cast<unsigned long>(old));
   set_limit_at_start(RLIMIT_STACK, stack);
   return true;
 }
@@ -163,6 +163,15 @@ uint64_t size_before_host(uint64_t address, uint64_t size) {
   if (is_host(address)) return 0;
   const uint64_t next = address < host_place.low_begin ? host_place.low_begin : host_place.high_begin;
   return std::min(size, std::min(next, host_place.high_begin) - address);
+}
+
+uint64_t top_for_guest() {
+  // Where the place is another one than usual, it often changes from process to process, and programs that a
+  // recorded one starts have the layout of the recording. This is below nearly all such places.
+  constexpr uint64_t kLowerTop = 0x140000000000;
+  const HostPlace usual;
+  if (host_place.high_begin >= usual.high_begin) return usual.high_begin;
+  return std::min(kLowerTop, host_place.high_begin);
 }
 
 void settle_host_place(char** argv) {
