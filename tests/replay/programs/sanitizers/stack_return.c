@@ -11,6 +11,6 @@ static void __attribute__((noinline)) keep(void) {
 
 int main(void) {
   keep();
-  printf("%d\n", *kept & 0);
+  printf("%d\n", *kept);
   return 0;
 }
