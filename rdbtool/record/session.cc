@@ -138,6 +138,7 @@ trace::Metadata describe(const SessionOptions& options) {
   char directory[4096];
   if (getcwd(directory, sizeof directory) != nullptr) metadata.directory = directory;
   metadata.layout_version = static_cast<uint32_t>(options.process.machine.layout);
+  metadata.layout_top = options.process.machine.layout_top;
   metadata.layout_seed = options.process.machine.seed;
   metadata.aslr = options.process.machine.randomise;
   if (options.process.machine.turns.chaos) metadata.chaos_seed = options.process.machine.turns.seed;

@@ -23,6 +23,7 @@ namespace {
 guest::MachineOptions machine_options(const trace::Metadata& metadata) {
   guest::MachineOptions options;
   options.layout = static_cast<guest::LayoutVersion>(metadata.layout_version);
+  options.layout_top = metadata.layout_top;
   options.seed = metadata.layout_seed;
   options.randomise = metadata.aslr;
   return options;

@@ -16,7 +16,7 @@ namespace rdb::debug {
 
 class FakeReplay {
 public:
-  FakeReplay() : space(guest::make_layout(guest::kNewestLayout, 0, false)), engine(space, options()) {
+  FakeReplay() : space(guest::make_layout({guest::kNewestLayout, 0, false, guest::top_for_guest()})), engine(space, options()) {
     engine::Registers& regs = engine.registers();
     asm volatile("rdfsbase %0" : "=r"(regs.fs_base));
     asm volatile("rdgsbase %0" : "=r"(regs.gs_base));
@@ -59,7 +59,7 @@ public:
 private:
   static engine::TranslatorOptions options() {
     engine::TranslatorOptions options;
-    options.cache_place = guest::make_layout(guest::kNewestLayout, 0, false).cache;
+    options.cache_place = guest::make_layout({guest::kNewestLayout, 0, false, guest::top_for_guest()}).cache;
     options.cache_size = 32u << 20;
     options.table_place = guest::kTablePlace;
     options.superblocks = false;

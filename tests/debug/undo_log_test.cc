@@ -15,7 +15,7 @@ constexpr uint64_t kPages = 4;
 class UndoLogTest : public testing::Test {
 protected:
   UndoLogTest()
-      : space_(guest::make_layout(guest::kNewestLayout, 0, false)), engine_(space_, options()),
+      : space_(guest::make_layout({guest::kNewestLayout, 0, false, guest::top_for_guest()})), engine_(space_, options()),
         log_(engine_, space_) {
     memory_ = map(kPages, PROT_READ | PROT_WRITE);
     for (size_t i = 0; i < kPages * guest::kPage; ++i)
@@ -26,7 +26,7 @@ protected:
 
   static engine::TranslatorOptions options() {
     engine::TranslatorOptions options;
-    options.cache_place = guest::make_layout(guest::kNewestLayout, 0, false).cache;
+    options.cache_place = guest::make_layout({guest::kNewestLayout, 0, false, guest::top_for_guest()}).cache;
     options.cache_size = 32u << 20;
     options.table_place = guest::kTablePlace;
     options.superblocks = false;

@@ -11,7 +11,7 @@ namespace {
 
 class PageCheckTest : public testing::Test {
 protected:
-  PageCheckTest() : space_(guest::make_layout(guest::kNewestLayout, 0, false)) {
+  PageCheckTest() : space_(guest::make_layout({guest::kNewestLayout, 0, false, guest::top_for_guest()})) {
     memory_ = reinterpret_cast<uint8_t*>(
         space_.mmap(0, 4 * guest::kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     memory_[0] = 1;

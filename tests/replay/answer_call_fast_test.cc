@@ -15,7 +15,7 @@ namespace {
 
 class FastAnswersTest : public testing::Test {
 protected:
-  FastAnswersTest() : space_(guest::make_layout(guest::kNewestLayout, 1, false)) {
+  FastAnswersTest() : space_(guest::make_layout({guest::kNewestLayout, 1, false, guest::top_for_guest()})) {
     int64_t place = space_.mmap(0, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     EXPECT_GT(place, 0);
     memory_ = static_cast<uint64_t>(place);

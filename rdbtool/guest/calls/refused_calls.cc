@@ -39,6 +39,11 @@ bool exists(uint64_t process) {
   return raw_syscall(SYS_kill, static_cast<int32_t>(process), 0) != -ESRCH;
 }
 
+// Other numbers stand for groups of processes where a signal is sent, and for nothing elsewhere.
+bool is_process(uint64_t number) {
+  return static_cast<int32_t>(number) > 0 && exists(number);
+}
+
 int ioctl_error(int fd, uint32_t request, int otherwise) {
   struct stat file = file_behind(fd);
   constexpr unsigned kConsoles = 4; // major number
@@ -80,9 +85,9 @@ int error_of_refused(const CallShape& shape, const SyscallArgs& a, AddressSpace&
   case SYS_prctl:
     return a[0] == PR_SET_MM ? set_mm_error(a, otherwise) : otherwise;
   case SYS_ptrace:
-    return a[0] != PTRACE_TRACEME && !exists(a[1]) ? ESRCH : otherwise;
+    return a[0] != PTRACE_TRACEME && !is_process(a[1]) ? ESRCH : otherwise;
   case SYS_process_vm_writev:
-    return a[5] != 0 ? EINVAL : exists(a[0]) ? otherwise : ESRCH;
+    return a[5] != 0 ? EINVAL : is_process(a[0]) ? otherwise : ESRCH;
   case SYS_pkey_alloc: {
     constexpr uint64_t kRights = 3; // PKEY_DISABLE_ACCESS, PKEY_DISABLE_WRITE
     return a[0] != 0 || a[1] & ~kRights ? EINVAL : otherwise;

@@ -38,6 +38,9 @@ extern HostPlace host_place;
 // How many bytes from this address on are not rdb's: at most `size`.
 uint64_t size_before_host(uint64_t address, uint64_t size);
 
+// Where the guest's stack and mappings end, as rdb lies now.
+uint64_t top_for_guest();
+
 // Finds out where rdb lies, first thing in main(). It may start rdb again, with these arguments.
 void settle_host_place(char** argv);
 

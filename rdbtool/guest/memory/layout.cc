@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/guest/memory/layout.h"
 
+#include "rdbtool/base/error.h"
 #include "rdbtool/guest/memory/host_place.h"
-
-#include <algorithm>
 
 namespace rdb::guest {
 namespace {
@@ -53,17 +52,16 @@ Layout two_ranges() {
 
 // Mappings and stack lie as high as rdb leaves room, the heap before the place of native programs: that is
 // where ThreadSanitizer and MemorySanitizer look for them.
-Layout whole_space() {
-  constexpr uint64_t kUsualTop = 0x7EF000000000;
-  const uint64_t top = std::min(kUsualTop, host_place.high_begin);
+Layout whole_space(uint64_t top) {
+  constexpr uint64_t kUsualBreak = 0x550000000000;
+  constexpr uint64_t kLowerBreak = 0x0C0000000000; // where stack and mappings are lower, too
   Layout layout;
   layout.cache = 0x60000000;
   layout.stack_top = top - kPage;
   layout.mmap_top = top - 0x1000000000; // 64 GiB for the stack and its random place
   layout.mmap_low = 0x100000000;
   layout.below_2_gib = {0x40000000, kNestedCachePlace};
-  layout.brk = 0x550000000000;
-  if (is_host(layout.brk)) layout.brk = 0x180000000000;
+  layout.brk = top > kUsualBreak ? kUsualBreak : kLowerBreak;
   layout.reserved = {{{layout.cache, layout.cache + kCacheSize},
                       {kOwnCodeBegin, kOwnCodeEnd},
                       {kNestedCachePlace, kLowHostEnd},
@@ -81,17 +79,25 @@ const AddressRange* Layout::reserved_in(uint64_t begin, uint64_t end) const {
   return found;
 }
 
-Layout make_layout(LayoutVersion version, uint64_t seed, bool randomise) {
-  const bool old = version == LayoutVersion::two_ranges;
-  Layout layout = old ? two_ranges() : whole_space();
-  layout.version = version;
-  layout.seed = seed;
+Layout make_layout(const LayoutOptions& options) {
+  constexpr uint64_t kLeastTop = 0x100000000000; // mappings and heap are random by some hundred GiB
+  const bool old = options.version == LayoutVersion::two_ranges;
+  if (!old && options.top < kLeastTop)
+    limit("rdb leaves no room for a program, since it lies at {:#x} itself; rdb cannot run under rdb",
+          host_place.high_begin);
+  Layout layout = old ? two_ranges() : whole_space(options.top);
+  if (is_host(layout.stack_top))
+    limit("the program's stack ends at {:#x}, and rdb itself lies there: start rdb without 'setarch', with "
+          "a limited stack (ulimit -s) and where it may call personality()",
+          layout.stack_top);
+  layout.version = options.version;
+  layout.seed = options.seed;
   layout.window = 0x10000000;
-  if (!randomise) return layout;
+  if (!options.randomise) return layout;
   // The kernel has 28 bits for mappings and 22 for the stack. Mappings have two less here, since
   // ThreadSanitizer wants them after 0x7e8000000000; images have less room still.
   const RandomBits bits = old ? RandomBits{16, 28, 22, 28} : RandomBits{16, 26, 22, 26};
-  Random random{seed};
+  Random random{options.seed};
   layout.window += random.pages(bits.window);
   layout.mmap_top -= random.pages(bits.mappings);
   layout.stack_top -= random.pages(bits.stack);

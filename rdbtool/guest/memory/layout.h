@@ -61,8 +61,15 @@ struct Layout {
   const AddressRange* reserved_in(uint64_t begin, uint64_t end) const;
 };
 
-// The same seed gives the same layout. `randomise` false: the layout without any offset.
-Layout make_layout(LayoutVersion version, uint64_t seed, bool randomise);
+struct LayoutOptions {
+  LayoutVersion version = kNewestLayout;
+  uint64_t seed = 0;
+  bool randomise = true; // if not, the layout is without any offset
+  uint64_t top = 0;      // where stack and mappings end; of version 1, nothing
+};
+
+// The same options give the same layout. It is refused by name if rdb itself lies there.
+Layout make_layout(const LayoutOptions& options);
 
 inline uint64_t page_down(uint64_t address) {
   return address & ~(kPage - 1);

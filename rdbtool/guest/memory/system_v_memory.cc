@@ -3,6 +3,7 @@
 // whole.
 #include "rdbtool/base/raw_syscall.h"
 #include "rdbtool/guest/memory/address_space.h"
+#include "rdbtool/guest/memory/host_place.h"
 
 #include <cerrno>
 #include <fmt/format.h>
@@ -26,8 +27,11 @@ int64_t AddressSpace::shmat(int id, uint64_t address, int flags) {
     if (replaces) return -EINVAL;
     address = find_gap(size);
     if (address == 0) return -ENOMEM;
-  } else if (!in_guest_range(address, address + size) || (!replaces && !is_free(address, address + size))) {
-    return -EINVAL;
+  } else {
+    if (address < kLowBegin || size > kUserEnd || address > kUserEnd - size) return -EINVAL;
+    if (!replaces && !(in_guest_range(address, address + size) && is_free(address, address + size)))
+      return -EINVAL; // a place that is taken
+    require_place(address, address + size);
   }
   // Whatever is there is meant to be replaced: that was looked at here.
   int64_t result = raw_syscall(SYS_shmat, id, static_cast<int64_t>(address), (flags & ~SHM_RND) | SHM_REMAP);

@@ -61,6 +61,7 @@ int64_t exec_rdb(const Handover& handover) {
   content["environment"] = words(handover.environment);
   content["seed"] = handover.machine.seed;
   content["layout"] = handover.machine.layout;
+  content["layout_top"] = handover.machine.layout_top;
   content["randomise"] = handover.machine.randomise;
   content["step_only"] = handover.machine.step_only;
   content["lockstep"] = handover.machine.lockstep;
@@ -125,6 +126,7 @@ Handover receive_handover(int fd) {
     result.environment = words(content.at("environment"));
     result.machine.seed = content.at("seed");
     result.machine.layout = content.at("layout").get<LayoutVersion>();
+    result.machine.layout_top = content.at("layout_top");
     result.machine.randomise = content.at("randomise");
     result.machine.step_only = content.at("step_only");
     result.machine.lockstep = content.at("lockstep");

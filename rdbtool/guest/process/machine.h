@@ -6,6 +6,7 @@
 #include "rdbtool/engine/translator.h"
 #include "rdbtool/guest/calls/system_call.h"
 #include "rdbtool/guest/memory/address_space.h"
+#include "rdbtool/guest/memory/host_place.h"
 #include "rdbtool/guest/process/machine_listener.h"
 #include "rdbtool/guest/signals/signal_frame.h"
 #include "rdbtool/guest/threads/thread.h"
@@ -21,6 +22,7 @@ namespace rdb::guest {
 
 struct MachineOptions {
   LayoutVersion layout = kNewestLayout;
+  uint64_t layout_top = top_for_guest();
   uint64_t seed = 0;
   bool randomise = true;
   bool step_only = false;

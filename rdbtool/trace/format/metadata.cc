@@ -127,6 +127,7 @@ std::string Metadata::to_json() const {
         {"stepping", cpu.stepping},
         {"features", cpu.features}}},
       {"layout", layout_version},
+      {"layout_top", to_hex(layout_top)},
       {"layout_seed", to_hex(layout_seed)},
       {"aslr", aslr},
       {"chaos_seed", chaos_seed ? Json(to_hex(*chaos_seed)) : Json(nullptr)},
@@ -172,6 +173,7 @@ Metadata Metadata::from_json(std::string_view text, const std::string& path) {
       user_error("{}: memory layout {} (recorded by rdb {}); this rdb knows layouts up to {}: replay it with "
                  "that version",
                  path, m.layout_version, m.rdb_version, kLayoutVersions);
+    if (json.contains("layout_top")) m.layout_top = from_hex(json.at("layout_top"));
     m.layout_seed = from_hex(json.at("layout_seed"));
     m.aslr = json.at("aslr").get<bool>();
     if (!json.at("chaos_seed").is_null()) m.chaos_seed = from_hex(json.at("chaos_seed"));

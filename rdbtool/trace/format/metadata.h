@@ -57,6 +57,8 @@ struct MappedFile {
 
 // How many versions there are of the rules for the guest's addresses (guest/memory/layout.h).
 inline constexpr uint32_t kLayoutVersions = 2;
+// Where the guest's stack and mappings end on nearly all machines.
+inline constexpr uint64_t kUsualTop = 0x7EF000000000;
 
 struct Metadata {
   uint32_t format = kFormatVersion;
@@ -70,6 +72,7 @@ struct Metadata {
   std::string kernel; // uname -r
   CpuInfo cpu;
   uint32_t layout_version = 1; // rules for the guest's addresses; of traces that do not say: 1
+  uint64_t layout_top = kUsualTop; // where the guest's stack and mappings end
   uint64_t layout_seed = 0;
   bool aslr = true;
   std::optional<uint64_t> chaos_seed;
