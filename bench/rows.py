@@ -3,7 +3,7 @@
 import os
 import random
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 PROGRAMS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "programs")
 
@@ -103,6 +103,16 @@ MODES = {
     "replay": Mode("rdb replay", lambda argv, context: [context.rdb, "replay", context.trace], _needs("replay"),
                    prepare=_record),
 }
+OTHER = "the other "  # begins the names of modes of another rdb
+
+
+def of_other(mode, rdb):
+    """The same mode with another rdb."""
+    def with_rdb(make):
+        return make and (lambda argv, context: make(argv, replace(context, rdb=rdb)))
+    return replace(mode, name=OTHER + mode.name, command=with_rdb(mode.command), prepare=with_rdb(mode.prepare))
+
+
 PEERS = {
     "valgrind": Mode("valgrind --tool=none", lambda argv, context: ["valgrind", "-q", "--tool=none", *argv],
                      _installed("valgrind"), slow=True),

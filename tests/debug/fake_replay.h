@@ -16,7 +16,9 @@ namespace rdb::debug {
 
 class FakeReplay {
 public:
-  FakeReplay() : space(guest::make_layout({guest::kNewestLayout, 0, false, guest::top_for_guest()})), engine(space, options()) {
+  FakeReplay()
+      : space(guest::make_layout({guest::kNewestLayout, 0, false, guest::top_for_guest()})),
+        engine(space, options()) {
     engine::Registers& regs = engine.registers();
     asm volatile("rdfsbase %0" : "=r"(regs.fs_base));
     asm volatile("rdgsbase %0" : "=r"(regs.gs_base));

@@ -15,8 +15,8 @@ constexpr uint64_t kPages = 4;
 class UndoLogTest : public testing::Test {
 protected:
   UndoLogTest()
-      : space_(guest::make_layout({guest::kNewestLayout, 0, false, guest::top_for_guest()})), engine_(space_, options()),
-        log_(engine_, space_) {
+      : space_(guest::make_layout({guest::kNewestLayout, 0, false, guest::top_for_guest()})),
+        engine_(space_, options()), log_(engine_, space_) {
     memory_ = map(kPages, PROT_READ | PROT_WRITE);
     for (size_t i = 0; i < kPages * guest::kPage; ++i)
       bytes(memory_)[i] = static_cast<uint8_t>(i * 7 + i / 256);

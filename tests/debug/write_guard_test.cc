@@ -15,7 +15,8 @@ namespace {
 
 class WriteGuardTest : public testing::Test {
 protected:
-  WriteGuardTest() : space_(guest::make_layout({guest::kNewestLayout, 0, false, guest::top_for_guest()})), guard_(room_) {
+  WriteGuardTest()
+      : space_(guest::make_layout({guest::kNewestLayout, 0, false, guest::top_for_guest()})), guard_(room_) {
     page_ = map(3, PROT_READ | PROT_WRITE);
     constant_ = map(1, PROT_READ);
     guard_.attach(space_, Protect::report);

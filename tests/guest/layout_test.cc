@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Recordings say by a version, a seed and a top where the guest's memory was. These must mean the same for ever.
+// Recordings say by a version, a seed and a top where the guest's memory was. These must mean the same for
+// ever.
 #include "rdbtool/base/error.h"
 #include "rdbtool/guest/memory/host_place.h"
 #include "rdbtool/guest/memory/layout.h"

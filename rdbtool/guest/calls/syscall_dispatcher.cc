@@ -150,7 +150,7 @@ int64_t SyscallDispatcher::carry_out(const SystemCall& call, ThreadOutcome& outc
   CallShape shape = shape_of(*info, call.arguments);
   if (p_.tracing.any()) {
     if (p_.tracing.ends_by(call)) {
-      next = p_.tracing.end(call);
+      outcome = p_.tracing.end(call);
       return 0;
     }
     if (std::optional<int64_t> result = p_.tracing.call(call)) return *result;

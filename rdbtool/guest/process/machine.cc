@@ -28,7 +28,8 @@ constexpr uint64_t kRobustHeadSize = 24;
 } // namespace
 
 Machine::Machine(const MachineOptions& options)
-    : options_(options), space_(make_layout({options.layout, options.seed, options.randomise, options.layout_top})) {
+    : options_(options),
+      space_(make_layout({options.layout, options.seed, options.randomise, options.layout_top})) {
   require_proc();
   engine::TranslatorOptions engine_options;
   engine_options.cache_place = space_.layout().cache;

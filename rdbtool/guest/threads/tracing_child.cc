@@ -28,7 +28,7 @@ namespace rdb::guest {
 namespace {
 
 template <class T>
-Answer::Write written(uint64_t to, const T& value, size_t size = sizeof(T)) {
+ComputedAnswer::Write written(uint64_t to, const T& value, size_t size = sizeof(T)) {
   const auto* bytes = reinterpret_cast<const std::byte*>(&value);
   return {GuestAddr(to), {bytes, bytes + size}};
 }
@@ -78,7 +78,7 @@ bool TracingChildren::ends_by(const SystemCall& call) const {
          (call.number == SYS_exit || call.number == SYS_exit_group);
 }
 
-Next TracingChildren::end(const SystemCall& call) {
+ThreadOutcome TracingChildren::end(const SystemCall& call) {
   // The kernel lets go what a tracer leaves behind.
   for (const auto& [id, thread] : p_.machine.threads())
     if (thread->traced) let_go(*thread);
@@ -90,7 +90,7 @@ Next TracingChildren::end(const SystemCall& call) {
 
 std::optional<int64_t> TracingChildren::call(const SystemCall& call) {
   const bool is_child = p_.machine.current().own_actions != nullptr;
-  std::optional<Answer> answer;
+  std::optional<ComputedAnswer> answer;
   if (is_child)
     answer = answer_of_child(call);
   else if (call.number == SYS_wait4)
@@ -101,15 +101,15 @@ std::optional<int64_t> TracingChildren::call(const SystemCall& call) {
   return kNotStarted;
 }
 
-std::optional<Answer> TracingChildren::answer_of_child(const SystemCall& call) {
+std::optional<ComputedAnswer> TracingChildren::answer_of_child(const SystemCall& call) {
   switch (call.number) {
   case SYS_getpid:
-    return Answer{p_.machine.current().id.value, {}};
+    return ComputedAnswer{p_.machine.current().id.value, {}};
   case SYS_getppid:
-    return Answer{p_.machine.identity().pid, {}};
+    return ComputedAnswer{p_.machine.identity().pid, {}};
   case SYS_prctl:
     // It ends when its parent does, since both are one process.
-    if (static_cast<int>(call.arguments[0]) == PR_SET_PDEATHSIG) return Answer{0, {}};
+    if (static_cast<int>(call.arguments[0]) == PR_SET_PDEATHSIG) return ComputedAnswer{0, {}};
     return std::nullopt;
   case SYS_ptrace:
     return trace(call);
@@ -126,7 +126,7 @@ std::optional<Answer> TracingChildren::answer_of_child(const SystemCall& call) {
   }
 }
 
-Answer TracingChildren::trace(const SystemCall& call) {
+ComputedAnswer TracingChildren::trace(const SystemCall& call) {
   Thread* thread = p_.machine.find_thread(ThreadId(static_cast<int32_t>(call.arguments[1])));
   const auto request = static_cast<int>(call.arguments[0]);
   if (request == PTRACE_ATTACH) return attach(thread);
@@ -148,7 +148,7 @@ Answer TracingChildren::trace(const SystemCall& call) {
   }
 }
 
-Answer TracingChildren::attach(Thread* thread) {
+ComputedAnswer TracingChildren::attach(Thread* thread) {
   if (thread == nullptr) return {-ESRCH, {}};
   // Itself, another such child, or one that is traced already.
   if (thread->own_actions != nullptr || thread->traced) return {-EPERM, {}};
@@ -158,13 +158,13 @@ Answer TracingChildren::attach(Thread* thread) {
   return {0, {}};
 }
 
-Answer TracingChildren::let_go(Thread& thread) {
+ComputedAnswer TracingChildren::let_go(Thread& thread) {
   thread.traced = false;
   p_.scheduler.let_go(thread);
   return {0, {}};
 }
 
-Answer TracingChildren::registers_of(Thread& thread, const SystemCall& call) {
+ComputedAnswer TracingChildren::registers_of(Thread& thread, const SystemCall& call) {
   constexpr size_t kLegacy = 512; // what FXSAVE stores
   if (static_cast<int>(call.arguments[0]) == PTRACE_GETREGS)
     return {0, {written(call.arguments[3], registers_for_tracer(thread.registers))}};
@@ -173,7 +173,7 @@ Answer TracingChildren::registers_of(Thread& thread, const SystemCall& call) {
 }
 
 // PTRACE_GETREGSET gives as much as there is room for, and says how much that is.
-Answer TracingChildren::register_set_of(Thread& thread, const SystemCall& call) {
+ComputedAnswer TracingChildren::register_set_of(Thread& thread, const SystemCall& call) {
   iovec room{};
   if (p_.machine.space().read(GuestAddr(call.arguments[3]), &room, sizeof room) != sizeof room)
     return {-EFAULT, {}};
@@ -201,14 +201,14 @@ Answer TracingChildren::register_set_of(Thread& thread, const SystemCall& call) 
   return {0, {{GuestAddr(to), bytes}, written(call.arguments[3], room)}};
 }
 
-Answer TracingChildren::word_at(GuestAddr from, GuestAddr to) {
+ComputedAnswer TracingChildren::word_at(GuestAddr from, GuestAddr to) {
   uint64_t word;
   if (p_.machine.space().peek(from, &word, sizeof word) != sizeof word) return {-EIO, {}};
   return {0, {written(to.value, word)}};
 }
 
 // The child waits for a thread that it has stopped. That has stopped at once: it has no turn.
-Answer TracingChildren::wait_for_stop(const SystemCall& call) {
+ComputedAnswer TracingChildren::wait_for_stop(const SystemCall& call) {
   Thread* thread = p_.machine.find_thread(ThreadId(static_cast<int32_t>(call.arguments[0])));
   if (thread == nullptr || !thread->traced) return {-ECHILD, {}};
   if (!thread->stop_is_news) {
@@ -217,20 +217,20 @@ Answer TracingChildren::wait_for_stop(const SystemCall& call) {
           thread->id.value);
   }
   thread->stop_is_news = false;
-  Answer answer{thread->id.value, {}};
+  ComputedAnswer answer{thread->id.value, {}};
   if (call.arguments[1] != 0) answer.writes.push_back(written(call.arguments[1], stop_status()));
   if (call.arguments[3] != 0) answer.writes.push_back(written(call.arguments[3], rusage{}));
   return answer;
 }
 
-std::optional<Answer> TracingChildren::wait_for_child(const SystemCall& call) {
+std::optional<ComputedAnswer> TracingChildren::wait_for_child(const SystemCall& call) {
   const auto id = static_cast<int32_t>(call.arguments[0]);
   auto found = children_.find(id);
   if (found == children_.end()) return std::nullopt;
   // Its end sends no signal, so that only those see it who ask for such children.
-  if (!(call.arguments[2] & (__WALL | __WCLONE))) return Answer{-ECHILD, {}};
+  if (!(call.arguments[2] & (__WALL | __WCLONE))) return ComputedAnswer{-ECHILD, {}};
   if (!found->second.status) {
-    if (call.arguments[2] & WNOHANG) return Answer{0, {}};
+    if (call.arguments[2] & WNOHANG) return ComputedAnswer{0, {}};
     if (found->second.waiting != nullptr)
       limit("two threads that wait for one process that shares their memory");
     Thread& self = p_.machine.current();
@@ -238,10 +238,10 @@ std::optional<Answer> TracingChildren::wait_for_child(const SystemCall& call) {
     p_.turns.sleep(CLOCK_MONOTONIC, std::nullopt);
     if (!self.woken) {
       found->second.waiting = nullptr;
-      return Answer{p_.inbox.interrupted_result(true), {}};
+      return ComputedAnswer{p_.inbox.interrupted_result(true), {}};
     }
   }
-  Answer answer{id, {}};
+  ComputedAnswer answer{id, {}};
   if (call.arguments[1] != 0) answer.writes.push_back(written(call.arguments[1], *found->second.status));
   if (call.arguments[3] != 0) answer.writes.push_back(written(call.arguments[3], rusage{}));
   children_.erase(found);

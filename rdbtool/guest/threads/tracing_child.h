@@ -14,8 +14,8 @@
 
 #include "rdbtool/guest/calls/computed_answer.h"
 #include "rdbtool/guest/calls/system_call.h"
-#include "rdbtool/guest/threads/next.h"
 #include "rdbtool/guest/threads/thread.h"
+#include "rdbtool/guest/threads/thread_outcome.h"
 
 #include <cstdint>
 #include <map>
@@ -56,22 +56,22 @@ public:
   std::optional<int64_t> call(const SystemCall& call);
   // The current thread is such a child, and makes a call that ends it.
   bool ends_by(const SystemCall& call) const;
-  Next end(const SystemCall& call);
+  ThreadOutcome end(const SystemCall& call);
 
 private:
   struct Child {
     std::optional<int> status; // of its end
     Thread* waiting = nullptr; // its parent's thread
   };
-  std::optional<Answer> answer_of_child(const SystemCall& call);
-  Answer trace(const SystemCall& call);
-  Answer attach(Thread* thread);
-  Answer let_go(Thread& thread);
-  Answer registers_of(Thread& thread, const SystemCall& call);
-  Answer register_set_of(Thread& thread, const SystemCall& call);
-  Answer word_at(GuestAddr from, GuestAddr to);
-  Answer wait_for_stop(const SystemCall& call);
-  std::optional<Answer> wait_for_child(const SystemCall& call);
+  std::optional<ComputedAnswer> answer_of_child(const SystemCall& call);
+  ComputedAnswer trace(const SystemCall& call);
+  ComputedAnswer attach(Thread* thread);
+  ComputedAnswer let_go(Thread& thread);
+  ComputedAnswer registers_of(Thread& thread, const SystemCall& call);
+  ComputedAnswer register_set_of(Thread& thread, const SystemCall& call);
+  ComputedAnswer word_at(GuestAddr from, GuestAddr to);
+  ComputedAnswer wait_for_stop(const SystemCall& call);
+  std::optional<ComputedAnswer> wait_for_child(const SystemCall& call);
 
   Parts p_;
   std::map<int32_t, Child> children_; // by number

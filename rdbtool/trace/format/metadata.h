@@ -71,7 +71,7 @@ struct Metadata {
   uint64_t started_unix_ns = 0;
   std::string kernel; // uname -r
   CpuInfo cpu;
-  uint32_t layout_version = 1; // rules for the guest's addresses; of traces that do not say: 1
+  uint32_t layout_version = 1;     // rules for the guest's addresses; of traces that do not say: 1
   uint64_t layout_top = kUsualTop; // where the guest's stack and mappings end
   uint64_t layout_seed = 0;
   bool aslr = true;

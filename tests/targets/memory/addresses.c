@@ -10,7 +10,8 @@
 
 enum { kRanges = 5 };
 
-// In the middle of what rdb needs: its program, its libraries and stacks, the code cache, its own code, tables.
+// In the middle of what rdb needs: its program, its libraries and stacks, the code cache, its own code,
+// tables.
 static const uintptr_t ranges[kRanges] = {0x555555556000, 0x7ffff0000000, 0x60000000, 0x70000000, 0x7f000000};
 static const int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
