@@ -16,6 +16,7 @@ class Row:
     stdin: str = None  # a file
     must: str = ""  # ratios to native CPU time that must be reached, and that are aimed for
     aim: str = ""
+    sanitized: bool = False  # of bench/sanitized.py
     startup: bool = False  # reported as extra milliseconds, too
 
 
@@ -35,6 +36,9 @@ ROWS = [
     # Threads take turns: the wall time of these is that of one CPU.
     Row("pigz -p 2", ["/usr/bin/pigz", "-p", "2", "-9", "-c", "{data}/text", "{data}/lines"], must=1.3),
     Row("sort --parallel=2", ["/usr/bin/sort", "--parallel=2", "-S", "200M", "{data}/lines"], must=1.3),
+    # Built with sanitizers: the ratio is to their own native time.
+    Row("bzip2 with ASan", ["{data}/bzip2-asan", "-9", "-c", "{data}/sample"], must="record 1.5", sanitized=True),
+    Row("parallel bzip2 with TSan", ["{data}/parallel_bzip2-tsan", "2", "{data}/sample"], must="record 1.5", sanitized=True),
     Row("true", ["/usr/bin/true"], repeat=20, aim="run +15 ms", startup=True),
     Row("python3 -c pass", ["/usr/bin/python3", "-c", "pass"], repeat=5, aim="run 4.0", startup=True),
 ]

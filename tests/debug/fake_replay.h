@@ -4,6 +4,7 @@
 #pragma once
 
 #include "rdbtool/debug/stopped_thread.h"
+#include "rdbtool/guest/memory/host_place.h"
 
 #include <cstring>
 #include <functional>

@@ -3,6 +3,7 @@
 // what the program may not write to itself is nobody's stray write.
 #include "rdbtool/base/error.h"
 #include "rdbtool/debug/isolation/write_guard.h"
+#include "rdbtool/guest/memory/host_place.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

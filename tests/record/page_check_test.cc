@@ -2,6 +2,7 @@
 #include "rdbtool/record/page_check.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/guest/memory/host_place.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

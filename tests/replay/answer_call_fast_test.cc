@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A call is answered from the list only if it is the one that was recorded, in every respect; otherwise
 // nothing changes, and the long way has to say what is wrong.
+#include "rdbtool/guest/memory/host_place.h"
 #include "rdbtool/guest/process/state_hash.h"
 #include "rdbtool/guest/signals/host_signals.h"
 #include "rdbtool/replay/answer_call_fast.h"

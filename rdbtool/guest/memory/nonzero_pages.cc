@@ -53,16 +53,23 @@ Mapping with_holes(const Mapping& mapping) {
 
 } // namespace
 
-PossiblePages::PossiblePages(const Mapping& mapping)
-    : mapping_(mapping), holes_(with_holes(mapping)), all_(!is_without_file(mapping) && !holes_.known()) {
-  if (all_) return;
-  fd_ = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-  if (fd_ < 0) all_ = true;
-}
+PageMap::PageMap() : fd_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {}
 
-PossiblePages::~PossiblePages() {
+PageMap::~PageMap() {
   if (fd_ >= 0) close(fd_);
 }
+
+PossiblePages::PossiblePages(const Mapping& mapping)
+    : PossiblePages(mapping, std::make_unique<PageMap>()) {}
+
+PossiblePages::PossiblePages(const Mapping& mapping, std::unique_ptr<PageMap> own)
+    : PossiblePages(mapping, *own) {
+  own_ = std::move(own);
+}
+
+PossiblePages::PossiblePages(const Mapping& mapping, const PageMap& page_map)
+    : mapping_(mapping), holes_(with_holes(mapping)),
+      all_(page_map.fd() < 0 || (!is_without_file(mapping) && !holes_.known())), fd_(page_map.fd()) {}
 
 uint64_t PossiblePages::next(uint64_t page) {
   if (all_ || page >= mapping_.end) return page;

@@ -6,14 +6,30 @@
 
 #include "rdbtool/guest/memory/file_holes.h"
 
+#include <memory>
 #include <vector>
 
 namespace rdb::guest {
 
+// The kernel's table of the pages that this process has. To open it takes longer than to ask it about a
+// mapping; a forked child needs one of its own.
+class PageMap {
+public:
+  PageMap();
+  ~PageMap();
+  PageMap(const PageMap&) = delete;
+  PageMap& operator=(const PageMap&) = delete;
+  int fd() const { return fd_; } // -1 if it cannot be opened
+
+private:
+  int fd_;
+};
+
 class PossiblePages {
 public:
   explicit PossiblePages(const Mapping& mapping);
-  ~PossiblePages();
+  // For many mappings with one map, which must live longer.
+  PossiblePages(const Mapping& mapping, const PageMap& page_map);
   PossiblePages(const PossiblePages&) = delete;
   PossiblePages& operator=(const PossiblePages&) = delete;
 
@@ -29,10 +45,13 @@ private:
   void read_runs(uint64_t page);
   bool scan_runs(uint64_t page);
 
+  PossiblePages(const Mapping& mapping, std::unique_ptr<PageMap> own);
+
+  std::unique_ptr<PageMap> own_;
   const Mapping& mapping_;
   FileHoles holes_;
   bool all_;                 // nothing is known: every page may
-  int fd_ = -1;              // of the kernel's page map
+  int fd_;                   // of the kernel's page map
   uint64_t data_ = 0;        // the next page with data of the file, as far as it was asked for
   uint64_t known_until_ = 0; // runs_ has all before
   std::vector<Run> runs_;    // that are present, in order

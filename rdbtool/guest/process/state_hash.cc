@@ -19,9 +19,10 @@ bool is_zero(const uint8_t* page) {
 StateHash hash_state(Machine& machine) {
   StateHash result;
   Xxh64 memory;
+  const PageMap page_map;
   for (const auto& [begin, mapping] : machine.space().mappings()) {
     if (!(mapping.protection & PROT_WRITE) || !(mapping.protection & PROT_READ)) continue;
-    PossiblePages possible(mapping);
+    PossiblePages possible(mapping, page_map);
     for (uint64_t page = possible.next(mapping.begin); page < mapping.end;
          page = possible.next(page + kPage)) {
       // A page of a file beyond its end cannot be read.
