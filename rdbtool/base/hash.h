@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The two hashes of a recording. xxh64 (the published XXH64) guards blocks and names stored files, so that
-// other tools can check a trace. hash_words is the quick one over a few registers that every system call pays
-// for. Both are plain integer code that may run with the guest's vector registers in place.
+// The hashes of a recording. xxh64 (the published XXH64) guards blocks and names stored files, so that other
+// tools can check a trace. hash_words is the quick one over a few registers that every system call pays for,
+// hash_bytes the one over what a call such as write puts out. All are plain integer code that may run with
+// the guest's vector registers in place.
 #pragma once
 
 #include <cstddef>
@@ -137,6 +138,44 @@ inline uint64_t xxh64(const void* data, size_t size, uint64_t seed = 0) {
     key += hash_detail::kPrime5; // another key for each place: words that trade places change the sum
   }
   return (h ^ h >> 29) * hash_detail::kPrime2;
+}
+
+namespace hash_detail {
+
+// Both words in all bits of the result.
+inline uint64_t fold(uint64_t a, uint64_t b) {
+  auto product = static_cast<unsigned __int128>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+} // namespace hash_detail
+
+// Of bytes; `seed` is the hash of those before them, if they come in pieces. A product waits for the one
+// before it, so there are four rows of them.
+[[gnu::always_inline]] inline uint64_t hash_bytes(const uint8_t* p, size_t size, uint64_t seed = 0) {
+  using namespace hash_detail;
+  uint64_t h = seed ^ size * kPrime1;
+  if (size >= 64) {
+    uint64_t a = h, b = h ^ kPrime2, c = h ^ kPrime3, d = h ^ kPrime4;
+    for (; size >= 64; p += 64, size -= 64) {
+      a = fold(load64(p) ^ kPrime1, load64(p + 8) ^ a);
+      b = fold(load64(p + 16) ^ kPrime2, load64(p + 24) ^ b);
+      c = fold(load64(p + 32) ^ kPrime3, load64(p + 40) ^ c);
+      d = fold(load64(p + 48) ^ kPrime4, load64(p + 56) ^ d);
+    }
+    h = fold(a ^ kPrime5, b) + fold(c ^ kPrime3, d);
+  }
+  for (; size >= 16; p += 16, size -= 16)
+    h = fold(load64(p) ^ kPrime1, load64(p + 8) ^ h);
+  uint64_t first = 0, last = 0;
+  if (size >= 8) {
+    first = load64(p), last = load64(p + size - 8);
+  } else if (size >= 4) {
+    first = load32(p), last = load32(p + size - 4);
+  } else if (size != 0) {
+    first = uint64_t{p[0]} << 16 | uint64_t{p[size / 2]} << 8 | p[size - 1];
+  }
+  return fold(first ^ kPrime2, last ^ h ^ kPrime4);
 }
 
 } // namespace rdb

@@ -89,7 +89,7 @@ std::string text_of(const SyscallInput& x) {
   }
   std::string text = fmt::format("{} = {}", name, result);
   if (x.output != OutputStream::none) text += fmt::format(" to {}", stream_text(x.output));
-  return text + fmt::format(" hash {:016x}", x.hash);
+  return text + fmt::format(" hash {:016x}{}", x.hash, x.checks_data ? " with data" : "");
 }
 
 std::string text_of(const SignalInput& x) {
@@ -122,6 +122,8 @@ std::string text_of(const MemoryInput&) {
 }
 
 std::string text_of(const MapInput& x) {
+  if (x.op == MapOp::advise && x.flags == kWrittenOutside)
+    return fmt::format("written outside the recording: {}", path_text(x.path));
   std::string text = fmt::format("{} {:#x}", name_of(x.op), x.address.value);
   if (x.op != MapOp::program_break) text += fmt::format("+{:#x}", x.length);
   if (x.op == MapOp::remap) text += fmt::format(" from {:#x}+{:#x}", x.old_address.value, x.old_length);

@@ -179,6 +179,9 @@ public:
   // Makes run() return soon, at an instruction boundary. May be called from a signal handler, with that
   // handler's ucontext; null elsewhere.
   virtual void interrupt(void* ucontext) = 0;
+  // From within FastSyscall::function, which does the call: run() stops after it, as if interrupt() had been
+  // called.
+  virtual void stop_after_fast_call() = 0;
 
   // To be called first by the owner's handler of SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGTRAP. True: the
   // signal came from guest code, and run() will return StopReason::fault with the guest's exact state.

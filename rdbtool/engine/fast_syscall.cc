@@ -15,6 +15,10 @@ uint64_t Translator::fast_entry(void* self) {
                                               : translator.run_fast_syscall(exit);
 }
 
+void Translator::stop_after_fast_call() {
+  interrupted_ = true;
+}
+
 uint64_t Translator::run_fast_syscall(const Exit& exit) {
   if (fast_.function == nullptr) return 0;
   int64_t charged = budget_set_ - without_bias(state_.budget) + exit.owed;
@@ -24,7 +28,7 @@ uint64_t Translator::run_fast_syscall(const Exit& exit) {
   if (!fast_.function(fast_.context, regs, executed_ + static_cast<uint64_t>(charged))) return 0;
   ++statistics_.fast_syscalls;
   Block* block = cache_.find(exit.target);
-  if (block == nullptr) {
+  if (block == nullptr || interrupted_) {
     fast_syscall_done_ = true;
     return 0;
   }

@@ -61,6 +61,7 @@ public:
   void clear_watches() override;
   void invalidate(GuestAddr begin, uint64_t size) override;
   void interrupt(void* ucontext) override;
+  void stop_after_fast_call() override;
   bool handle_signal(int signal, siginfo_t* info, void* ucontext) override;
   const Statistics& statistics() const override;
 

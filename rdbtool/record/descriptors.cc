@@ -49,6 +49,7 @@ Descriptors::Facts Descriptors::facts(int fd, const guest::AddressSpace& space) 
   facts.known = true;
   facts.regular = S_ISREG(info.st_mode);
   facts.stream = stream_of(fd, info);
+  facts.file_bit = trace::FilePart::bit_of(info.st_dev, info.st_ino);
   // Asking again at each call would be too much for servers; nobody redirects output by way of these.
   bool server_file = S_ISSOCK(info.st_mode) || (info.st_mode & S_IFMT) == 0;
   facts.may_be_moved = fd == 1 || fd == 2 || facts.stream != trace::OutputStream::none || !server_file;

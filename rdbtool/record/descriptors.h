@@ -6,6 +6,7 @@
 
 #include "rdbtool/guest/memory/address_space.h"
 #include "rdbtool/trace/format/input.h"
+#include "rdbtool/trace/ring/log_producer.h"
 
 #include <array>
 #include <map>
@@ -38,6 +39,7 @@ public:
     bool regular = false;      // a file whose calls are over at once
     bool may_be_moved = false; // programs that redirect their output let this number mean another file
     trace::OutputStream stream = trace::OutputStream::none;
+    uint32_t file_bit = 0; // trace::FilePart::bit_of() the file
   };
   Facts facts(int fd, const guest::AddressSpace& space);
   // A copy that means the file which the number means now, whatever others make of the number. Kept for the

@@ -6,6 +6,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/hash.h"
 #include "rdbtool/base/raw_syscall.h"
+#include "rdbtool/guest/calls/call_output.h"
 #include "rdbtool/guest/host/host_descriptors.h"
 #include "rdbtool/guest/process/state_hash.h"
 #include "rdbtool/guest/signals/host_signals.h"
@@ -38,7 +39,7 @@ bool perform(void* context, engine::Registers& regs, uint64_t executed) {
     auto fd = static_cast<uint64_t>(arguments[0]);
     if (fd >= Descriptors::kRemembered) return false;
     const Descriptors::Facts& file = (*recorder.descriptors)[fd];
-    if (!file.known || file.mapped) return false;
+    if (!file.known || file.mapped || recorder.log->may_be_mapped(file.file_bit)) return false;
     input.output = file.stream;
   }
   bool has_buffer = properties.buffer_arg != kNoArgument;
@@ -53,6 +54,15 @@ bool perform(void* context, engine::Registers& regs, uint64_t executed) {
   MemoryWrite write{GuestAddr(address), reinterpret_cast<const uint8_t*>(address), 0};
   if (has_buffer && input.result >= 0)
     write.size = properties.buffer_size != 0 ? properties.buffer_size : static_cast<size_t>(input.result);
+  // While it was out, others may have changed a file that is mapped: what it has read is not there any more.
+  bool disturbed = recorder.log->is_disturbed();
+  if (disturbed) machine.engine().stop_after_fast_call();
+  if (properties.writes == DataForm::buffer && input.result > 0 && !disturbed) {
+    uint32_t data = guest::hash_plain_output(reinterpret_cast<const uint8_t*>(arguments[1]),
+                                             static_cast<uint64_t>(input.result));
+    input.checks_data = true;
+    input.hash = guest::join_hashes(input.hash, data);
+  }
   // The parent knows why an append fails and says it; this process has nothing more to do.
   if (!recorder.log->append(machine.current().id, Time(executed), input, &write, write.size != 0 ? 1 : 0))
     raw_syscall(SYS_exit_group, kExitFailure);

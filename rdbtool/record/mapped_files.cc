@@ -52,14 +52,15 @@ bool is_mapped(const guest::AddressSpace& space, uint64_t device, uint64_t inode
 } // namespace
 
 void FileChange::before(const guest::SystemCall& call, Descriptors& descriptors, guest::AddressSpace& space,
-                        const SharedPages& shared) {
+                        const SharedPages& shared, const trace::LogProducer& log) {
   possible_ = false;
   ChangedFile target = target_of(call, space);
   if (target.names == NamedBy::nothing) return;
   struct stat info;
   if (target.names == NamedBy::descriptor) {
     fd_ = static_cast<int>(call.arguments[target.argument]);
-    bool may_be = descriptors.facts(fd_, space).mapped || shared.any();
+    Descriptors::Facts facts = descriptors.facts(fd_, space);
+    bool may_be = facts.mapped || shared.any() || log.may_be_mapped(facts.file_bit);
     if (!may_be || fstat(fd_, &info) != 0) return;
   } else {
     fd_ = -1;
@@ -70,7 +71,8 @@ void FileChange::before(const guest::SystemCall& call, Descriptors& descriptors,
     auto path = GuestAddr(call.arguments[target.argument]).ptr<const char>();
     if (syscall(SYS_newfstatat, directory, path, &info, 0) != 0) return;
   }
-  bool mapped = is_mapped(space, info.st_dev, info.st_ino) || shared.has_file(info.st_dev, info.st_ino);
+  bool mapped = is_mapped(space, info.st_dev, info.st_ino) || shared.has_file(info.st_dev, info.st_ino) ||
+                log.may_be_mapped(trace::FilePart::bit_of(info.st_dev, info.st_ino));
   if (!S_ISREG(info.st_mode) || !mapped) return;
   possible_ = true;
   device_ = info.st_dev;
@@ -121,13 +123,12 @@ uint64_t FileChange::present_size() const {
   return fd_ >= 0 && fstat(fd_, &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
 }
 
-std::vector<FileChange::Piece> FileChange::after(const guest::SystemCall& call, int64_t result,
-                                                 guest::AddressSpace& space) const {
-  std::vector<Piece> pieces;
-  if (!possible_ || result < 0) return pieces;
+FileChange::Range FileChange::changed(const guest::SystemCall& call, int64_t result) const {
+  constexpr Range kNothing{0, 0};
+  if (!possible_ || result < 0) return kNothing;
   Range range;
   if (call.number == SYS_fallocate) {
-    if ((call.arguments[1] & ~uint64_t{FALLOC_FL_KEEP_SIZE}) == 0) return pieces; // room, and no change
+    if ((call.arguments[1] & ~uint64_t{FALLOC_FL_KEEP_SIZE}) == 0) return kNothing; // room, and no change
     // A hole or zeroes at one place, or everything after it moves.
     bool here = call.arguments[1] & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE);
     range.begin = call.arguments[2];
@@ -135,14 +136,27 @@ std::vector<FileChange::Piece> FileChange::after(const guest::SystemCall& call, 
   } else if (properties_of(call.number).truncates) {
     range = {std::min(old_size_, size_now(call)), guest::page_up(old_size_)};
   } else {
-    if (result == 0 && call.number != SYS_ioctl) return pieces;
+    if (result == 0 && call.number != SYS_ioctl) return kNothing;
     range = written(call, static_cast<uint64_t>(result));
   }
   uint64_t new_size = present_size();
   range.end = std::min(range.end, guest::page_up(std::max(old_size_, new_size)));
   // A file that grows loses what its mappings have written after its old end, on the page of that end.
-  if (new_size > old_size_ && range.begin > old_size_)
-    add_pieces({old_size_, std::min(guest::page_up(old_size_), range.begin)}, space, pieces);
+  if (new_size > old_size_) range.begin = std::min(range.begin, old_size_);
+  return range;
+}
+
+std::vector<FileChange::Piece> FileChange::after(const guest::SystemCall& call, int64_t result,
+                                                 guest::AddressSpace& space) const {
+  std::vector<Piece> pieces;
+  Range range = changed(call, result);
+  if (range.empty()) return pieces;
+  // Of a hole between the old end of the file and what was written, the page of that end alone is different.
+  uint64_t hole = guest::page_up(old_size_);
+  if (range.begin == old_size_ && !properties_of(call.number).truncates && hole < range.end) {
+    add_pieces({old_size_, hole}, space, pieces);
+    range.begin = hole;
+  }
   add_pieces(range, space, pieces);
   return pieces;
 }

@@ -8,6 +8,7 @@
 #include "rdbtool/guest/process/machine.h"
 #include "rdbtool/record/descriptors.h"
 #include "rdbtool/record/shared_memory/shared_pages.h"
+#include "rdbtool/trace/ring/log_producer.h"
 
 #include <vector>
 
@@ -15,10 +16,10 @@ namespace rdb::record {
 
 class FileChange {
 public:
-  // Before the call is made: notes which mapped file it may change, one that this process has mapped or one
-  // that it shares with others.
+  // Before the call is made: notes which mapped file it may change, one that this process has mapped, or
+  // one that others have.
   void before(const guest::SystemCall& call, Descriptors& descriptors, guest::AddressSpace& space,
-              const SharedPages& shared);
+              const SharedPages& shared, const trace::LogProducer& log);
 
   struct Piece {
     GuestAddr address;
@@ -28,12 +29,16 @@ public:
   // After it: the guest memory that is different now, with what it holds.
   std::vector<Piece> after(const guest::SystemCall& call, int64_t result, guest::AddressSpace& space) const;
 
-  bool possible() const { return possible_; }
-  // The part of the file that may change.
+  // After it: the part of the file that has changed, as far as can be told.
   struct Range {
     uint64_t begin = 0;
     uint64_t end = UINT64_MAX;
+    bool empty() const { return begin >= end; }
   };
+  Range changed(const guest::SystemCall& call, int64_t result) const;
+
+  bool possible() const { return possible_; }
+  // The part of the file that may change.
   const Range& planned() const { return planned_; }
   uint64_t device() const { return device_; } // of the file, if it is possible
   uint64_t inode() const { return inode_; }

@@ -126,6 +126,7 @@ void Recorder::on_syscall_exit(guest::Machine& machine, const guest::SystemCall&
     log_without(machine, cut_off_return(machine), call, result);
     return;
   }
+  end_removal();
   check_moved(machine, call, result);
   shared_.mappings_changed(machine.space(), call, result);
   if (shared_files_.any() && changes_mappings(properties_of(call.number)))
@@ -218,6 +219,7 @@ void Recorder::log_memory_effects(guest::Machine& machine, const guest::SystemCa
   case MappingChange::advise:
     if (!guest::drops_pages(static_cast<int>(a[2]))) return;
     if (result == 0) log_foreign(machine, a[0], guest::page_up(a[0] + a[1]));
+    if (result == 0 && a[2] == MADV_REMOVE) log_removed(machine, a[0], guest::page_up(a[0] + a[1]));
     partial.op = trace::MapOp::advise;
     partial.flags = static_cast<uint32_t>(a[2]);
     break;
@@ -232,7 +234,55 @@ void Recorder::log_memory_effects(guest::Machine& machine, const guest::SystemCa
   partial.address = GuestAddr(done.begin);
   partial.length = done.end - done.begin;
   check(log_.append(machine.current().id, machine.now(), partial));
-  if (partial.op == trace::MapOp::advise) log_foreign(machine, done.begin, done.end);
+  if (partial.op != trace::MapOp::advise) return;
+  log_foreign(machine, done.begin, done.end);
+  if (a[2] == MADV_REMOVE) log_removed(machine, done.begin, done.end);
+}
+
+// The files of these mappings have a hole now, which their other mappings show.
+void Recorder::log_removed(guest::Machine& machine, uint64_t begin, uint64_t end) {
+  for (const auto& [key, mapping] : machine.space().mappings()) {
+    uint64_t from = std::max(mapping.begin, begin);
+    uint64_t to = std::min(mapping.end, end);
+    if (from >= to || mapping.flags & MAP_ANONYMOUS) continue;
+    uint64_t offset = mapping.offset + (from - mapping.begin);
+    log_file_part(machine, {mapping.device, mapping.inode, offset, offset + (to - from)}, mapping.begin);
+  }
+}
+
+// All that the mappings of a part of a file hold, but for the one that begins here.
+void Recorder::log_file_part(guest::Machine& machine, const trace::FilePart& part, uint64_t but) {
+  for (const auto& [key, mapping] : machine.space().mappings()) {
+    bool same = mapping.inode == part.inode && mapping.device == part.device;
+    // What processes share since a fork is logged when they take its pages.
+    if (!same || mapping.flags & MAP_ANONYMOUS || mapping.begin == but || shared_.family(mapping.begin) != 0)
+      continue;
+    uint64_t from = std::max(guest::page_down(part.begin), mapping.offset);
+    uint64_t to = std::min(part.end, mapping.offset + (mapping.end - mapping.begin));
+    if (from >= to) continue;
+    uint64_t begin = mapping.begin + (from - mapping.offset);
+    uint64_t end = guest::page_up(mapping.begin + (to - mapping.offset));
+    log_anew(machine, begin, end);
+    machine.space().forget_code(begin, end);
+  }
+}
+
+// Other processes may have the file mapped that MADV_REMOVE is about to make a hole in.
+void Recorder::on_memory_call(guest::Machine& machine, const guest::SystemCall& call) {
+  if (call.number != SYS_madvise || call.arguments[2] != MADV_REMOVE) return;
+  const guest::Mapping* mapping = machine.space().find(call.arguments[0]);
+  if (mapping == nullptr || mapping->flags & MAP_ANONYMOUS) return;
+  if (!change_notice_.begin(mapping->device, mapping->inode)) return;
+  removal_ = trace::FilePart{mapping->device, mapping->inode, 0, UINT64_MAX};
+  if (call.arguments[0] + call.arguments[1] <= mapping->end) return;
+  end_removal();
+  limit("MADV_REMOVE at {:#x} of several mappings, of files that other recorded processes have mapped",
+        call.arguments[0]);
+}
+
+void Recorder::end_removal() {
+  std::optional<trace::FilePart> part = std::exchange(removal_, std::nullopt);
+  if (part) change_notice_.end(part->device, part->inode, {part->begin, part->end});
 }
 
 // Where replay has zeroes and this process may have something else: in memory that is not only its own.
@@ -249,6 +299,34 @@ void Recorder::log_moved(guest::Machine& machine, const guest::SystemCall& call,
   uint64_t new_length = guest::page_up(a[2]);
   if (new_length > old_length) log_foreign(machine, target + old_length, target + new_length);
   if (a[3] & MREMAP_DONTUNMAP) log_foreign(machine, a[0], a[0] + old_length);
+}
+
+// Other processes may have changed files that this one has mapped: it waits until they have, then logs what
+// its memory holds there now.
+void Recorder::take_file_changes(guest::Machine& machine) {
+  if (!log_.is_disturbed()) return;
+  log_.wait_for_file_changes();
+  trace::FilePart part;
+  while (log_.take_file_change(part)) {
+    log_file_part(machine, part, UINT64_MAX);
+    shared_.file_changed(machine, part);
+  }
+  outside_writers_.skip_own(); // it was no program outside
+}
+
+// When the kernel writes the last page of a file to disk, it clears what the program has put there after the
+// file's end.
+void Recorder::log_last_pages(guest::Machine& machine) {
+  guest::AddressSpace& space = machine.space();
+  for (const auto& [begin, mapping] : space.mappings()) {
+    bool can_be = mapping.flags & MAP_SHARED && !(mapping.flags & MAP_ANONYMOUS) && mapping.may_write;
+    if (!can_be || mapping.segment || shared_.family(begin) != 0) continue;
+    uint64_t end = space.end_of_content(mapping, begin, mapping.end);
+    if (end == begin) continue;
+    uint8_t page[kPage];
+    GuestAddr last(guest::page_down(end - 1));
+    if (space.peek(last, page, kPage) == kPage) on_memory_write(machine, last, page, kPage);
+  }
 }
 
 // The page with the end of a file may hold something after it, which an earlier mapping has written there:

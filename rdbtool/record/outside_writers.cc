@@ -59,7 +59,7 @@ void OutsideWriters::mapped(const guest::Mapping& mapping, int fd) {
     if (notifications_ < 0)
       notifications_ = guest::move_out_of_reach(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
     number = inotify_add_watch(notifications_, fmt::format("/proc/self/fd/{}", fd).c_str(),
-                               IN_MODIFY | (file.open_matters ? IN_OPEN : 0));
+                               IN_MODIFY | IN_CLOSE_WRITE | (file.open_matters ? IN_OPEN : 0));
     if (number < 0) return;
   }
   has_segments_ |= file.segment;
@@ -90,6 +90,10 @@ void OutsideWriters::look_at_events(const guest::SystemCall& call, int64_t resul
     bool shared = is_shared_(file.device, file.inode);
     if (event->mask & IN_MODIFY && file.inode != changed_inode && !shared)
       tell(file, "another process has written to it");
+    // It may have written through a mapping of its own, which is closed together with the file.
+    bool own_close = properties_of(call.number).descriptors == DescriptorEffect::moves;
+    if (event->mask & IN_CLOSE_WRITE && !own_close && !shared && !is_recorded_(0))
+      tell(file, "another process had it open for writing");
     if (!(event->mask & IN_OPEN)) continue;
     if (opened.st_ino == file.inode && opened.st_dev == file.device) {
       opened = {};
@@ -125,6 +129,7 @@ void OutsideWriters::look_at_segment(WatchedFile& file) {
 }
 
 void OutsideWriters::look_again() {
+  if (notifications_ >= 0) look_at_events({}, -1, 0);
   for (auto& [number, file] : files_)
     if (file.open_matters && !file.told) name_process(file);
 }
@@ -145,6 +150,7 @@ bool OutsideWriters::name_process(WatchedFile& file) {
 void OutsideWriters::tell(WatchedFile& file, const std::string& who) {
   if (file.told) return;
   file.told = true;
+  note_(file.segment ? "a System V segment" : file.name);
   std::string line =
       fmt::format("rdb: not recorded: what other programs write to {}, which is mapped shared ({}); "
                   "a replay ends where that shows\n",

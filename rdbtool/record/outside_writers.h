@@ -20,8 +20,10 @@ public:
   using IsRecorded = std::function<bool(int32_t pid)>;
   // Whether recorded processes share the file, so that each knows what the others write.
   using IsShared = std::function<bool(uint64_t device, uint64_t inode)>;
-  OutsideWriters(IsRecorded is_recorded, IsShared is_shared)
-      : is_recorded_(std::move(is_recorded)), is_shared_(std::move(is_shared)) {}
+  // What is found is told to this, too, with the file's name.
+  using Note = std::function<void(const std::string& name)>;
+  OutsideWriters(IsRecorded is_recorded, IsShared is_shared, Note note)
+      : is_recorded_(std::move(is_recorded)), is_shared_(std::move(is_shared)), note_(std::move(note)) {}
   ~OutsideWriters() { forget(); }
   OutsideWriters(const OutsideWriters&) = delete;
   OutsideWriters& operator=(const OutsideWriters&) = delete;
@@ -56,6 +58,7 @@ private:
 
   IsRecorded is_recorded_;
   IsShared is_shared_;
+  Note note_;
   int notifications_ = -1; // of inotify
   std::map<int, WatchedFile>
       files_; // by the kernel's number for what it watches; segments have negative ones

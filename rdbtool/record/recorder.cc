@@ -4,6 +4,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/log.h"
 #include "rdbtool/base/raw_syscall.h"
+#include "rdbtool/guest/calls/call_output.h"
 #include "rdbtool/guest/host/host_descriptors.h"
 #include "rdbtool/guest/host/proc_identity.h"
 #include "rdbtool/guest/memory/file_holes.h"
@@ -62,12 +63,23 @@ Recorder::Recorder(trace::LogProducer& log, const RecorderOptions& options)
                 check(false);
               }),
       outside_writers_([this](int32_t pid) { return log_.is_recorded(pid); },
-                       [this](uint64_t device, uint64_t inode) { return shared_.has_file(device, inode); }),
-      turns_(log, shared_) {
+                       [this](uint64_t device, uint64_t inode) { return shared_.has_file(device, inode); },
+                       [this](const std::string& name) { log_outside_write(name); }),
+      change_notice_(log), turns_(log, shared_) {
   if (options.checksum_interval != 0) fast_.until = next_checksum_;
 }
 
+void Recorder::log_outside_write(const std::string& name) {
+  trace::MapInput note;
+  note.op = trace::MapOp::advise;
+  note.flags = trace::kWrittenOutside;
+  note.has_file = true;
+  note.path = name;
+  check(log_.append(machine_->current().id, machine_->now(), note));
+}
+
 void Recorder::on_start(guest::Machine& machine) {
+  machine_ = &machine;
   machine.space().on_withheld(
       [this, &machine](GuestAddr address, bool write) { return shared_.take(machine, address, write); });
   log_start(machine, options_.origin, options_.origin_time);
@@ -162,7 +174,8 @@ void Recorder::on_mapping(guest::Machine& machine, const guest::Mapping& mapping
 }
 
 void Recorder::log_call(guest::Machine& machine, const guest::SystemCall& call, int64_t result,
-                        std::span<const MemoryWrite> writes, trace::OutputStream output) {
+                        std::span<const MemoryWrite> writes, trace::OutputStream output,
+                        std::optional<uint32_t> data_hash) {
   log_line(Topic::record, "time {}, thread {}: system call {} gave {}, {} writes", machine.now().value,
            machine.current().id.value, call.number, result, writes.size());
   trace::SyscallInput input;
@@ -170,6 +183,10 @@ void Recorder::log_call(guest::Machine& machine, const guest::SystemCall& call, 
   input.result = result;
   input.output = output;
   input.hash = guest::hash_call(machine.registers());
+  if (data_hash) {
+    input.checks_data = true;
+    input.hash = guest::join_hashes(input.hash, *data_hash);
+  }
   check(log_.append(machine.current().id, machine.now(), input, writes.data(), writes.size()));
   descriptors_.after_call(call.number);
 }
@@ -179,7 +196,11 @@ void Recorder::on_syscall_entry(guest::Machine& machine) {
 }
 
 void Recorder::checksum(guest::Machine& machine) {
-  shared_.take_all(machine);
+  // It may have slept until it had them all: others may have changed files meanwhile.
+  do {
+    take_file_changes(machine);
+    shared_.take_all(machine);
+  } while (log_.is_disturbed());
   guest::StateHash hash = guest::hash_state(machine);
   outside_writers_.skip_own(); // it may have opened a mapped file to find its holes
   check(log_.append(machine.current().id, machine.now(),
@@ -214,12 +235,18 @@ void Recorder::on_signal(guest::Machine& machine, const guest::PendingSignal& si
 }
 
 bool Recorder::on_unreachable_memory(guest::Machine& machine, const engine::Fault& fault) {
-  return shared_.take_for_instruction(machine, fault);
+  bool taken = shared_.take_for_instruction(machine, fault);
+  take_file_changes(machine); // it may have slept
+  return taken;
 }
 
 uint64_t Recorder::on_run(guest::Machine& machine) {
+  // How long others wait at most: until memory that this process has is theirs, or until they may change a
+  // file that it has mapped.
   constexpr uint64_t kShort = 100'000;
-  if (!shared_.any()) return UINT64_MAX;
+  constexpr uint64_t kLong = 2'000'000;
+  take_file_changes(machine);
+  if (!shared_.any()) return kLong;
   shared_.mark_locks_of_dead(machine);
   if (shared_.wanted()) shared_.let_go_between_instructions(machine);
   return kShort;

@@ -10,6 +10,7 @@
 #include "rdbtool/guest/process/process_listener.h"
 #include "rdbtool/record/descriptors.h"
 #include "rdbtool/record/fast_syscall.h"
+#include "rdbtool/record/file_change_notice.h"
 #include "rdbtool/record/kill_calls.h"
 #include "rdbtool/record/mapped_files.h"
 #include "rdbtool/record/output_order.h"
@@ -27,6 +28,7 @@
 #include "rdbtool/trace/ring/log_producer.h"
 
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -59,6 +61,7 @@ public:
   uint64_t on_run(guest::Machine& machine) override;
   void on_turn_end(guest::Machine& machine) override;
   void on_syscall_entry(guest::Machine& machine) override;
+  void on_memory_call(guest::Machine& machine, const guest::SystemCall& call) override;
   void on_syscall_exit(guest::Machine& machine, const guest::SystemCall& call, int64_t result) override;
   void on_mapping(guest::Machine& machine, const guest::Mapping& mapping, int fd) override;
   void on_remapping(guest::Machine& machine, const guest::SystemCall& call, int64_t result) override;
@@ -74,10 +77,12 @@ public:
   void on_exec_failure(guest::Machine& machine, int64_t result) override;
 
 private:
+  void log_outside_write(const std::string& name);
   void log_start(guest::Machine& machine, trace::ProcessOrigin origin, Time origin_time);
   void log_end(guest::Machine& machine, const trace::ExitInput& exit);
   void log_call(guest::Machine& machine, const guest::SystemCall& call, int64_t result,
-                std::span<const MemoryWrite> writes, trace::OutputStream output = trace::OutputStream::none);
+                std::span<const MemoryWrite> writes, trace::OutputStream output = trace::OutputStream::none,
+                std::optional<uint32_t> data_hash = {});
   void log_output(guest::Machine& machine, trace::OutputStream stream, const std::vector<uint8_t>& bytes);
   void log_mapping(guest::Machine& machine, const guest::Mapping& mapping, int fd);
   void log_initial_memory(guest::Machine& machine);
@@ -87,6 +92,7 @@ private:
     ScratchArena arena;
     RedirectedCall redirected{arena};
     FileChange file_change;
+    bool told_of_change = false; // to other processes, who hold on for it
     OutputTarget output;
     OutputBytes output_bytes;
     PassedOutput passed_output;
@@ -106,9 +112,11 @@ private:
   };
   static trace::OutputStream written_by(const Execution& it);
   SyscallArgs prepare(Execution& it);
+  void tell_of_change(Execution& it);
   int64_t make_call(Execution& it, const SyscallArgs& arguments);
   bool take_shared(Execution& it, SyscallArgs& reachable, bool changes_file);
   void put_and_log(Execution& it, int64_t result);
+  std::optional<uint32_t> hash_data(Execution& it, int64_t result);
   bool keeps_baton(const guest::Machine& machine, const guest::SystemCall& call, const CallShape& shape,
                    const guest::Baton& baton);
   int64_t kill_by(guest::Machine& machine, const guest::SystemCall& call, KillCall kill);
@@ -134,13 +142,19 @@ private:
   void log_foreign(guest::Machine& machine, uint64_t begin, uint64_t end);
   void log_moved(guest::Machine& machine, const guest::SystemCall& call, uint64_t target);
   void log_pages(guest::Machine& machine, uint64_t begin, uint64_t end);
+  void take_file_changes(guest::Machine& machine);
+  void log_file_part(guest::Machine& machine, const trace::FilePart& part, uint64_t but);
+  void log_removed(guest::Machine& machine, uint64_t begin, uint64_t end);
+  void end_removal();
+  void log_last_pages(guest::Machine& machine);
   void log_after_end(guest::Machine& machine, const guest::Mapping& mapping, int fd);
   void log_anew(guest::Machine& machine, uint64_t begin, uint64_t end);
   void log_hidden_effects(guest::Machine& machine, const guest::SystemCall& call, int64_t result,
                           CallState& state);
 
   trace::LogProducer& log_;
-  trace::ProducerEnds child_ends_; // between before_fork() and after_fork()
+  guest::Machine* machine_ = nullptr; // the one that is recorded
+  trace::ProducerEnds child_ends_;    // between before_fork() and after_fork()
   RecorderOptions options_;
   std::map<ThreadId, CallState> calls_;
   uint64_t next_checksum_ = 0;
@@ -151,6 +165,8 @@ private:
   OutsideWriters outside_writers_;
   // Objects that are mapped at several places, by device and inode.
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> objects_;
+  FileChangeNotice change_notice_;
+  std::optional<trace::FilePart> removal_; // the file that MADV_REMOVE is changing, if others know
   TurnLog turns_;
   PageCheck page_check_;
   PartialWorkLog partial_work_;

@@ -4,6 +4,7 @@
 #include "rdbtool/record/recorder.h"
 
 #include "rdbtool/base/error.h"
+#include "rdbtool/guest/calls/call_output.h"
 #include "rdbtool/guest/process/ending.h"
 #include "rdbtool/record/log_check.h"
 #include "rdbtool/record/recorded_baton.h"
@@ -11,6 +12,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -102,6 +104,8 @@ SyscallArgs Recorder::prepare(Execution& it) {
 // The outputs of the call, into guest memory and the log.
 void Recorder::put_and_log(Execution& it, int64_t result) {
   CallState& state = it.state;
+  // What others have done to a file while the call was out comes first: its bytes may be what the call reads.
+  take_file_changes(it.machine);
   std::span<const MemoryWrite> writes;
   if (state.read_into_itself.found()) {
     writes = state.read_into_itself.writes(result);
@@ -117,12 +121,33 @@ void Recorder::put_and_log(Execution& it, int64_t result) {
   }
   trace::OutputStream written = written_by(it);
   bool other_bytes = state.output_bytes.differ(it.machine, it.call, result);
-  log_call(it.machine, it.call, result, writes, other_bytes ? trace::OutputStream::none : written);
+  log_call(it.machine, it.call, result, writes, other_bytes ? trace::OutputStream::none : written,
+           hash_data(it, result));
   if (other_bytes) log_output(it.machine, written, state.output_bytes.bytes());
   log_hidden_effects(it.machine, it.call, result, state);
+  if (properties_of(it.call.number).writes_to_disk) log_last_pages(it.machine);
   if (!outside_writers_.any()) return;
   bool own = state.file_change.possible();
   outside_writers_.look(it.call, result, own ? state.file_change.inode() : 0);
+}
+
+// Of what the call has read, as guest memory holds it now: a replay has the same there when it applies the
+// call. Left out are pages that processes share, which may be another one's now (replay has them checked when
+// this process takes them), and memory that the call itself has changed by way of its file, which is logged
+// after it.
+std::optional<uint32_t> Recorder::hash_data(Execution& it, int64_t result) {
+  guest::AddressSpace& space = it.machine.space();
+  const FileChange& file = it.state.file_change;
+  if (!shared_.any() && !file.possible()) return guest::hash_output(space, it.call, result);
+  return guest::hash_output(space, it.call, result, [&](GuestAddr address, uint64_t size) {
+    for (uint64_t at = address.value; at < address.value + size;) {
+      const guest::Mapping* mapping = space.find(at);
+      if (mapping == nullptr || (shared_.any() && mapping->flags & MAP_SHARED)) return false;
+      if (file.possible() && mapping->inode == file.inode() && mapping->device == file.device()) return false;
+      at = mapping->end;
+    }
+    return true;
+  });
 }
 
 // As the baton itself says, with what is known about the descriptor instead of asking the kernel again.
@@ -157,11 +182,23 @@ bool Recorder::take_shared(Execution& it, SyscallArgs& reachable, bool changes_f
   return needs_shared;
 }
 
+// The file may be mapped by others, who must not see it change before their logs do.
+void Recorder::tell_of_change(Execution& it) {
+  const FileChange& file = it.state.file_change;
+  if (!file.possible()) return;
+  it.state.told_of_change = change_notice_.begin(file.device(), file.inode());
+  // It may wait for what those write that would wait for it.
+  if (it.state.told_of_change && it.call.number == SYS_splice) {
+    change_notice_.end(file.device(), file.inode(), {});
+    limit("splice to a file that another recorded process has mapped");
+  }
+}
+
 int64_t Recorder::make_call(Execution& it, const SyscallArgs& arguments) {
   guest::Machine& machine = it.machine;
   CallState& state = it.state;
   Descriptors::Change change(descriptors_, it.call.number);
-  state.file_change.before(it.call, descriptors_, machine.space(), shared_);
+  state.file_change.before(it.call, descriptors_, machine.space(), shared_, log_);
   // Other threads write to memory while the call is out.
   bool direct = state.read_into_itself.found();
   bool check_pages = options_.check_pages && machine.threads().size() == 1 && !shared_.any() && !direct;
@@ -170,6 +207,7 @@ int64_t Recorder::make_call(Execution& it, const SyscallArgs& arguments) {
   bool seen = state.file_change.possible() && it.call.number != SYS_splice;
   SyscallArgs reachable = arguments;
   bool needs_shared = shared_.any() && take_shared(it, reachable, seen);
+  tell_of_change(it);
   bool kept = it.keeps_baton || seen || needs_shared || direct;
   bool waits_for_lock = it.call.number == SYS_futex && shared_.is_lock(GuestAddr(it.call.arguments[0]));
   int64_t result = waits_for_lock
@@ -181,6 +219,9 @@ int64_t Recorder::make_call(Execution& it, const SyscallArgs& arguments) {
     result = it.baton.call_kernel(it.shape, reachable, During::kept);
   }
   shared_.call_done(result >= 0);
+  if (std::exchange(state.told_of_change, false))
+    change_notice_.end(state.file_change.device(), state.file_change.inode(),
+                       state.file_change.changed(it.call, result));
   if (check_pages && !state.file_change.possible()) page_check_.after(machine.space(), it.shape.info->name);
   return result;
 }

@@ -27,10 +27,7 @@ void Replayer::answer_call(const trace::Input& input) {
   if (static_cast<uint32_t>(call.number) != logged.number)
     differ(fmt::format("system call {}", logged.number),
            describe_call(static_cast<uint64_t>(call.number), call.arguments, std::nullopt, view));
-  if (guest::hash_call(regs) != logged.hash)
-    differ(fmt::format("registers with the hash {:016x} at {}", logged.hash,
-                       describe_call(logged.number, call.arguments, std::nullopt, view)),
-           fmt::format("{:016x}", guest::hash_call(regs)));
+  check_registers(logged, call);
   current().at_call = false;
   if (logged.result == guest::kNotStarted) {
     regs.rip -= 2;
@@ -41,6 +38,7 @@ void Replayer::answer_call(const trace::Input& input) {
     return;
   }
   write_all(input.writes);
+  if (logged.checks_data) check_data(logged, call);
   const SyscallInfo* info = find_syscall(logged.number);
   if (std::optional<int64_t> own = internal_call(call)) {
     if (*own != logged.result) differ(fmt::format("result {}", logged.result), fmt::format("{}", *own));
@@ -52,6 +50,30 @@ void Replayer::answer_call(const trace::Input& input) {
   vsyscall_fault(call, logged.result); // its signal is the next input
   if (logged.result == 0) begin_child(call);
   current().waited_with_mask = logged.result == -EINTR && properties_of(call.number).mask_arg != kNoArgument;
+}
+
+void Replayer::check_registers(const trace::SyscallInput& logged, const guest::SystemCall& call) {
+  uint64_t found = guest::hash_call(registers());
+  uint64_t expected = logged.hash;
+  if (logged.checks_data) {
+    found = static_cast<uint32_t>(found);
+    expected = static_cast<uint32_t>(expected);
+  }
+  if (found != expected)
+    differ(fmt::format("registers with the hash {:016x} at {}", expected,
+                       describe_call(logged.number, call.arguments, std::nullopt, guest::SpaceView(space()))),
+           fmt::format("{:016x}", found));
+}
+
+// What the call takes out of memory must be what it took when recorded.
+void Replayer::check_data(const trace::SyscallInput& logged, const guest::SystemCall& call) {
+  auto expected = static_cast<uint32_t>(logged.hash >> 32);
+  std::optional<uint32_t> found = guest::hash_output(space(), call, logged.result);
+  if (found == expected) return;
+  differ(fmt::format("bytes with the hash {:08x} in memory that {} = {} reads", expected,
+                     describe_call(logged.number, call.arguments, std::nullopt, guest::SpaceView(space())),
+                     logged.result),
+         found ? fmt::format("{:08x}", *found) : "memory that cannot be read");
 }
 
 // One that has failed has changed nothing, or what it changed is an input of its own.

@@ -150,7 +150,9 @@ void Replayer::map(const trace::MapInput& map) {
                         map.address.value);
     return;
   case trace::MapOp::advise:
-    if (guest::drops_pages(static_cast<int>(map.flags)))
+    if (map.flags == trace::kWrittenOutside)
+      shared_with_others_ = map.path;
+    else if (guest::drops_pages(static_cast<int>(map.flags)))
       space.repeat_drop(map.address.value, map.length);
     else
       space.madvise(map.address.value, map.length, static_cast<int>(map.flags));

@@ -15,9 +15,11 @@ namespace rdb::replay {
         "{}. Either somebody has changed the recording, or this CPU is of another kind than the one "
         "that recorded it, or rdb is wrong: if you have made the recording here, please report it",
         difference.what()));
-  limit("memory shared with a program outside the recording: {0} was mapped shared, and {1}. "
-        "If no other program writes to {0}, this is an error of rdb: please report it",
-        replayer.shared_with_others(), difference.what());
+  limit(
+      "memory shared with a program outside the recording: {0} was mapped shared, and {1}. "
+      "The same is seen where a program looks at what it has written after the end of {0} in its last page, "
+      "which the kernel clears at any time. If neither is so, this is an error of rdb: please report it",
+      replayer.shared_with_others(), difference.what());
 }
 
 } // namespace rdb::replay

@@ -329,10 +329,22 @@ void Replayer::check_arrival(const trace::Step& step) {
   if (step.input != nullptr && is_fault(*step.input)) translator().call_hook_of_fault();
 }
 
+// A recorder learns that other programs have written to mapped files after the program could see it: what is
+// left of the log may say so.
+void Replayer::look_for_outside_write() {
+  while (const trace::Step* step = run_.next()) {
+    if (!is_of(*step, trace::InputKind::map)) continue;
+    const auto& map = step->input->as<trace::MapInput>();
+    if (map.op == trace::MapOp::advise && map.flags == trace::kWrittenOutside) shared_with_others_ = map.path;
+  }
+}
+
 void Replayer::differ(const std::string& expected, const std::string& found) {
+  Time time = now();
+  look_for_outside_write();
   throw Divergence(fmt::format(
       "the replay differs from the recording at time {}, thread {}, pc {:#x}: expected {}, found {}",
-      now().value, thread_.value, registers().rip, expected, found));
+      time.value, thread_.value, registers().rip, expected, found));
 }
 
 void Replayer::on_fault(int signal, siginfo_t* info, void* context) {

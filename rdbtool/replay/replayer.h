@@ -162,7 +162,10 @@ private:
   void return_from_handler();
   void go_on_with_begun();
   void instruction(const trace::InstructionInput& input);
+  void look_for_outside_write();
   void show_output(const trace::SyscallInput& input);
+  void check_registers(const trace::SyscallInput& logged, const guest::SystemCall& call);
+  void check_data(const trace::SyscallInput& logged, const guest::SystemCall& call);
   void write_all(std::span<const MemoryWrite> writes);
   void change_all(std::span<const MemoryWrite> writes);
   [[noreturn]] void differ(const std::string& expected, const std::string& found);

@@ -86,8 +86,9 @@ struct CallProperties {
   MappingChange mapping = MappingChange::none;
   FilePosition position = FilePosition::unknown;
   bool sends_signal = false;
-  bool is_internal = false; // the machine that runs the guest does it, in recording and replay alike
-  bool is_harmless = false; // programs try it, and do well without: a refusal is not worth a word
+  bool writes_to_disk = false; // what files hold
+  bool is_internal = false;    // the machine that runs the guest does it, in recording and replay alike
+  bool is_harmless = false;    // programs try it, and do well without: a refusal is not worth a word
 };
 
 // Whether other mappings, or other rights to them, may be there afterwards.

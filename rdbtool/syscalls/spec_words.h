@@ -236,6 +236,7 @@ constexpr auto at_position(FilePosition position) {
   return Property{[position](SyscallInfo& row) { row.properties.position = position; }};
 }
 inline constexpr Property sends_signal{[](SyscallInfo& row) { row.properties.sends_signal = true; }};
+inline constexpr Property writes_to_disk{[](SyscallInfo& row) { row.properties.writes_to_disk = true; }};
 inline constexpr Property internal{[](SyscallInfo& row) { row.properties.is_internal = true; }};
 inline constexpr Property harmless{[](SyscallInfo& row) { row.properties.is_harmless = true; }};
 inline constexpr Property harmless_variant{[](CallVariant& row) { row.is_harmless = true; }};

@@ -81,7 +81,8 @@ constexpr SyscallInfo kTable[] = {
   call( 24, "sched_yield",             thread,   may),
   call( 25, "mremap",                  memory,   never, addr, size, size, hex, addr) |
       mapping(MappingChange::move),
-  call( 26, "msync",                   emulated, may,   addr, size, hex),
+  call( 26, "msync",                   emulated, may,   addr, size, hex) |
+      writes_to_disk,
   call( 27, "mincore",                 emulated, never, addr, size, update_pages(1)),
   call( 28, "madvise",                 memory,   never, addr, size, choice(NameSet::madvise)) |
       mapping(MappingChange::advise),
@@ -141,8 +142,10 @@ constexpr SyscallInfo kTable[] = {
   varied(71, "msgctl",                 emulated, never, kMessageCommands, i32, i32, by_variant),
   varied(72, "fcntl",                  emulated, never, kFcntlCommands, fd, i32, by_variant),
   call( 73, "flock",                   emulated, may,   fd, i32),
-  call( 74, "fsync",                   emulated, may,   fd),
-  call( 75, "fdatasync",               emulated, may,   fd),
+  call( 74, "fsync",                   emulated, may,   fd) |
+      writes_to_disk,
+  call( 75, "fdatasync",               emulated, may,   fd) |
+      writes_to_disk,
   call( 76, "truncate",                emulated, may,   str, off) |
       truncates,
   call( 77, "ftruncate",               emulated, may,   fd, off) |
@@ -242,7 +245,8 @@ constexpr SyscallInfo kTable[] = {
   call(159, "adjtimex",                emulated, never, update(208)),
   call(160, "setrlimit",               process,  never, choice(NameSet::resource), in(16, Shape::words64)),
   call(161, "chroot",                  emulated, may,   str),
-  call(162, "sync",                    emulated, may),
+  call(162, "sync",                    emulated, may) |
+      writes_to_disk,
   call(163, "acct",                    emulated, may,   str),
   call(164, "settimeofday",            emulated, never, timeval_in, in(8)),
   call(165, "mount",                   emulated, may,   str, str, str, hex, addr),
@@ -372,7 +376,8 @@ constexpr SyscallInfo kTable[] = {
   call(275, "splice",                  emulated, may,   fd, offset, fd, offset, size, hex) |
       output_to(2) | at_position(FilePosition::pointed_to),
   call(276, "tee",                     emulated, may,   fd, fd, size, hex),
-  call(277, "sync_file_range",         emulated, may,   fd, off, off, hex),
+  call(277, "sync_file_range",         emulated, may,   fd, off, off, hex) |
+      writes_to_disk,
   refused(278, "vmsplice", ENOSYS, "pages of guest memory given to a pipe"),
   call(279, "move_pages",              emulated, may,   pid, size, addr, addr, update_array(1, 4, Shape::words32), hex),
   call(280, "utimensat",               emulated, may,   dirfd, str, in(32), at_flags),
@@ -408,7 +413,8 @@ constexpr SyscallInfo kTable[] = {
   call(303, "name_to_handle_at",       emulated, may,   dirfd, str, update_sized(8), update(8, Shape::words32), at_flags),
   call(304, "open_by_handle_at",       emulated, may,   fd, addr, open_flags),
   call(305, "clock_adjtime",           emulated, never, clock_id, update(208)),
-  call(306, "syncfs",                  emulated, may,   fd),
+  call(306, "syncfs",                  emulated, may,   fd) |
+      writes_to_disk,
   call(307, "sendmmsg",                emulated, may,   fd, update_array(2, 64), u32, msg_flags) |
       writes(messages),
   call(308, "setns",                   process,  may,   fd, hex),

@@ -31,7 +31,8 @@ void check_files(const TraceReader& trace, const ProcessInfo& process) {
     while (const Input* input = inputs.next()) {
       if (input->kind() != InputKind::map) continue;
       const auto& map = input->as<MapInput>();
-      if (map.has_file && seen.insert(map.file).second) OwnedFd(trace.files().open(map.file));
+      if (map.op == MapOp::map && map.has_file && seen.insert(map.file).second)
+        OwnedFd(trace.files().open(map.file));
     }
   }
 }

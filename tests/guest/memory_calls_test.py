@@ -6,7 +6,7 @@ import subprocess
 import harness
 
 PROGRAMS = ["memory/partial", "memory/grow", "memory/fork", "memory/kinds", "memory/contents", "memory/cut_off",
-            "memory/shared_code", "memory/grows_down", "memory/views"]
+            "memory/shared_code", "memory/grows_down", "memory/views", "memory/others_write"]
 
 
 class MemoryCalls(harness.TestCase):
@@ -175,6 +175,28 @@ class SharedWithOthers(harness.TestCase):
             self.assertEqual(said.count(f"rdb: not recorded: what other programs write to {name}, which is mapped"), 1, said)
             self.check_replay(name)
             self.run_program(["/bin/rm", "-rf", self.path("trace")], status=0)
+
+    def test_a_file_that_is_only_read(self):
+        """It is written by a call, or by a mapping of the other program's."""
+        program, name = harness.target("memory/outside"), self.path("looked at")
+        for writer in ("call", "write"):
+            with self.subTest(writer):
+                self.write("looked at", "\0" * 4096)
+                said = self.record_while([program, "look", name], [program, writer, name])
+                self.assertEqual(said.count(f"rdb: not recorded: what other programs write to {name}, which is mapped"), 1, said)
+                self.check_replay(name)
+                self.assertIn("written outside the recording: ", self.rdb("dump", self.path("trace"), status=0).out)
+                self.run_program(["/bin/rm", "-rf", self.path("trace")], status=0)
+
+    def test_a_private_mapping_is_not_replayed_with_other_bytes(self):
+        """Nothing is said of it, but what the program has printed is compared."""
+        program, name = harness.target("memory/outside"), self.path("private")
+        self.write("private", "\0" * 4096)
+        self.record_while([program, "look-private", name], [program, "call", name])
+        replayed = self.rdb("replay", self.path("trace"), status=125)
+        self.assertTrue(replayed.out.startswith("ready\n"), f"\n{replayed}")
+        self.assertNotIn("got", replayed.out)
+        self.assertRegex(replayed.err, "the replay differs from the recording at time [0-9]+")
 
     def test_a_segment(self):
         program, key = harness.target("memory/outside"), str(0x52440000 + os.getpid() % 65536)

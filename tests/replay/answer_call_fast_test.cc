@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A call is answered from the list only if it is the one that was recorded, in every respect; otherwise
 // nothing changes, and the long way has to say what is wrong.
+#include "rdbtool/guest/calls/call_output.h"
 #include "rdbtool/guest/memory/host_place.h"
 #include "rdbtool/guest/process/state_hash.h"
 #include "rdbtool/guest/signals/host_signals.h"
@@ -93,6 +94,29 @@ TEST_F(FastAnswersTest, not_with_other_registers) {
   regs_.rflags ^= 1;
   EXPECT_FALSE(offer(100));
   expect_untouched();
+}
+
+TEST_F(FastAnswersTest, the_bytes_that_a_call_puts_out_are_compared) {
+  std::memset(reinterpret_cast<void*>(memory_), 'x', 1000);
+  regs_.gpr[engine::RAX] = SYS_write;
+  regs_.gpr[engine::RSI] = memory_;
+  regs_.gpr[engine::RDX] = 200;
+  trace::SyscallInput write;
+  write.number = SYS_write;
+  write.result = 100;
+  write.checks_data = true;
+  write.hash = guest::join_hashes(guest::hash_call(regs_), guest::hash_plain_output(bytes_.data(), 100));
+  calls_ = {{Time(100), write, {}}};
+  auto* byte = reinterpret_cast<char*>(memory_);
+  for (size_t place : {0, 1, 15, 16, 63, 64, 98, 99}) {
+    byte[place] = 'y';
+    EXPECT_FALSE(offer(100)) << place;
+    byte[place] = 'x';
+  }
+  byte[100] = 'y'; // was not put out
+  regs_.gpr[engine::RAX] = SYS_write;
+  EXPECT_TRUE(offer(100));
+  EXPECT_EQ(regs_.gpr[engine::RAX], 100u);
 }
 
 TEST_F(FastAnswersTest, not_where_writes_have_to_be_noticed) {

@@ -47,9 +47,9 @@ int run_program(LogProducer& log, const char* file, bool by_signal) {
   log.append(Chunk{kMain, 250});
   const uint8_t data[] = "hello\n";
   MemoryWrite write = {GuestAddr(0x500000), data, 6};
-  log.append(kHelper, Time(300), SyscallInput{0, OutputStream::none, 6, 0x1111}, &write, 1);
-  log.append(kHelper, Time(310), SyscallInput{1, OutputStream::standard_output, 6, 0x2222});
-  log.append(kHelper, Time(320), SyscallInput{2, OutputStream::none, -2, 0x3333});
+  log.append(kHelper, Time(300), SyscallInput{0, OutputStream::none, false, 6, 0x1111}, &write, 1);
+  log.append(kHelper, Time(310), SyscallInput{1, OutputStream::standard_output, false, 6, 0x2222});
+  log.append(kHelper, Time(320), SyscallInput{2, OutputStream::none, false, -2, 0x3333});
   log.append(kHelper, Time(330), OutputInput{OutputStream::terminal, {data, 6}});
   log.append(kHelper, Time(340), ThreadEndInput{0});
   log.append(Chunk{kHelper, 90});
@@ -75,7 +75,8 @@ int run_program(LogProducer& log, const char* file, bool by_signal) {
 
   uint64_t time = 1000;
   for (int i = 0; i < 30'000; ++i, time += 10)
-    log.append(kMain, Time(time), SyscallInput{39, OutputStream::none, 4000, static_cast<uint64_t>(i)});
+    log.append(kMain, Time(time),
+               SyscallInput{39, OutputStream::none, false, 4000, static_cast<uint64_t>(i)});
   log.append(kMain, Time(time), ChecksumInput{0xaaaa, 0xbbbb, 17});
   if (by_signal) {
     SignalInput signal;

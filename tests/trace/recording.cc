@@ -52,7 +52,7 @@ bool append_calls(LogProducer& producer, uint32_t first, uint32_t count) {
   uint8_t bytes[16] = {1, 2, 3};
   for (uint32_t i = first; i < first + count; ++i) {
     MemoryWrite write = {GuestAddr(0x7000), bytes, i % 16};
-    SyscallInput call = {i, OutputStream::none, static_cast<int64_t>(i % 16),
+    SyscallInput call = {i, OutputStream::none, false, static_cast<int64_t>(i % 16),
                          i * uint64_t{0x9E3779B97F4A7C15}};
     if (!producer.append(ThreadId(1000), Time(uint64_t{i} * 10), call, &write, 1)) return false;
   }

@@ -74,7 +74,7 @@ Input SampleRun::start() {
 }
 
 Input SampleRun::read_call(size_t size) {
-  Input input = at_now(SyscallInput{0, OutputStream::none, static_cast<int64_t>(size), random_()});
+  Input input = at_now(SyscallInput{0, OutputStream::none, false, static_cast<int64_t>(size), random_()});
   auto data = bytes(size);
   write_lists_.push_back({{GuestAddr(0x7ffd00002000), data.data(), data.size()}});
   input.writes = write_lists_.back();
@@ -152,8 +152,10 @@ Input SampleRun::any() {
     return input;
   }
   default: {
-    Input input = at_now(SyscallInput{static_cast<uint32_t>(number(450)), OutputStream(number(4)),
-                                      static_cast<int64_t>(random_()) >> number(64), random_()});
+    SyscallInput call = {static_cast<uint32_t>(number(450)), OutputStream(number(4)), false,
+                         static_cast<int64_t>(random_()) >> number(64), random_()};
+    call.checks_data = call.hash % 2 == 1;
+    Input input = at_now(call);
     input.writes = writes(3, 800);
     return input;
   }

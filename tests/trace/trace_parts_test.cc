@@ -167,7 +167,7 @@ TEST(Codec, ASystemCallIsSmall) {
     // read, fstat, mmap, close, failing open; buffers in different places
     MemoryWrite write = {GuestAddr(i % 2 == 0 ? 0x7ffd12340000 : 0x55d0c0ffe000), bytes.data(),
                          i % 5 == 0 ? size_t{4096} : size_t{144}};
-    SyscallInput call = {static_cast<uint32_t>(i % 300), OutputStream::none,
+    SyscallInput call = {static_cast<uint32_t>(i % 300), OutputStream::none, false,
                          i % 5 == 2   ? 0x7f1234560000
                          : i % 5 == 4 ? -2
                                       : 4096,

@@ -97,7 +97,7 @@ std::vector<debug::ProgramCopy> recorded_files(const trace::TraceReader& trace,
     if (input->kind() == trace::InputKind::start) program = input->as<trace::StartInput>().program;
     if (input->kind() != trace::InputKind::map) continue;
     const auto& map = input->as<trace::MapInput>();
-    if (!map.has_file) continue;
+    if (map.op != trace::MapOp::map || !map.has_file) continue;
     debug::ProgramCopy file{std::string(map.path), fs::absolute(trace.files().path_of(map.file))};
     if (file.path == program)
       files[0] = file;

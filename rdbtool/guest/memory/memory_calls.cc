@@ -35,6 +35,7 @@ int64_t MemoryCalls::call(const SystemCall& call) {
   if (hidden_host_.refuses_execution(space, call)) return -EACCES;
   if (int error = limits_.check_memory_call(space, call))
     return call.number == SYS_brk ? static_cast<int64_t>(space.brk_end()) : error;
+  listener_.on_memory_call(machine_, call);
   std::optional<int64_t> result = space.call(call.number, call.arguments);
   if (!result) bug("memory call {} is not known", call.number);
   if (parent_ && *result >= 0) parent_->note(call, *result, space);

@@ -38,6 +38,8 @@ public:
 
   // The guest has made a call; nothing of it is done yet.
   virtual void on_syscall_entry(Machine&) {}
+  // rdb is about to carry out a call that changes memory.
+  virtual void on_memory_call(Machine&, const SystemCall&) {}
   // A call that rdb has carried out without the executor is over. kNotStarted: a signal comes first, and the
   // guest makes the call again.
   virtual void on_syscall_exit(Machine&, const SystemCall&, int64_t /*result*/) {}

@@ -85,6 +85,18 @@ bool SharedPages::add_file(const guest::Machine& machine, uint64_t device, uint6
   return for_call_.size() != before;
 }
 
+void SharedPages::file_changed(guest::Machine& machine, const trace::FilePart& part) {
+  for (Area& area : areas_) {
+    if (area.inode != part.inode || area.device != part.device || area.inode == 0) continue;
+    for (size_t page = 0; page < area.holds.size(); ++page) {
+      uint64_t offset = area.offset + page * kPage;
+      if (offset + kPage <= part.begin || offset >= part.end || area.holds[page] == Hold::gone) continue;
+      area.known[page] = state(area, page).version - 1; // it is logged when the page is taken the next time
+      if (area.holds[page] != Hold::none) log_change(machine, area, page);
+    }
+  }
+}
+
 void SharedPages::call_done(bool changed) {
   for (const Wanted& page : for_call_) {
     if (!changed || !page.of_file) continue;

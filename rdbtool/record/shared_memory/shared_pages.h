@@ -28,6 +28,7 @@
 
 #include "rdbtool/guest/process/machine.h"
 #include "rdbtool/record/shared_memory/page_owners.h"
+#include "rdbtool/trace/ring/log_producer.h"
 
 #include <functional>
 #include <optional>
@@ -81,6 +82,9 @@ public:
   void call_done(bool changed);
   // Whether other processes may have the file mapped, since a fork; this one may have it open only.
   bool has_file(uint64_t device, uint64_t inode) const;
+
+  // A process that does not share the file's pages, or has said so beforehand, has changed this part of it.
+  void file_changed(guest::Machine& machine, const trace::FilePart& part);
 
   // All of them, before the process may sleep; between instructions not those that the next one has just
   // asked for.

@@ -30,9 +30,9 @@ BlockReader::BlockReader(std::string path, LogKind kind, std::string_view trace_
     end_ = damaged(0, kind == LogKind::inputs ? "not an input log" : "not a chunk log");
   else if (found.hash != hash_of(found))
     end_ = damaged(0, "the checksum of the file header does not match");
-  else if (found.version != kFormatVersion || found.size != sizeof found)
-    end_ = damaged(
-        8, fmt::format("format version {}; this rdb reads version {}", found.version, kFormatVersion));
+  else if (!is_readable_version(found.version) || found.size != sizeof found)
+    end_ = damaged(8, fmt::format("format version {}; this rdb reads versions {} and {}", found.version,
+                                  kOldestFormatVersion, kFormatVersion));
   else if (std::memcmp(found.trace_id, expected.trace_id, sizeof found.trace_id) != 0)
     end_ = damaged(16, "the file belongs to another trace");
   else

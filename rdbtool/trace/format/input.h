@@ -77,8 +77,11 @@ enum class OutputStream : uint8_t { none = 0, standard_output = 1, standard_erro
 struct SyscallInput {
   uint32_t number = 0;
   OutputStream output = OutputStream::none; // of the bytes that the call took from guest memory
+  bool checks_data = false;                 // `hash` is about these bytes, too
   int64_t result = 0;
-  uint64_t hash = 0; // over arguments and registers at the call, to compare on replay
+  // To compare on replay: over arguments and registers at the call. With checks_data that in the lower half,
+  // and in the upper half one over the bytes that the call has read, as they are when the call is logged.
+  uint64_t hash = 0;
 };
 
 enum class SignalOutcome : uint8_t {
@@ -143,6 +146,10 @@ enum class MapOp : uint8_t {
   share = 7,         // what is mapped there is from now on a view of `object`, at `offset` in it
   view = 8,          // like map, of `object`: a file is not in the trace for it
 };
+
+// An advice that no kernel knows: nothing has changed, but programs outside the recording have written to the
+// file of this path, which is mapped. What the program has seen of that is not in the log.
+inline constexpr uint32_t kWrittenOutside = 0x52440001;
 
 struct MapInput {
   MapOp op = MapOp::map;

@@ -147,10 +147,10 @@ Metadata Metadata::from_json(std::string_view text, const std::string& path) {
     Metadata m;
     m.format = json.at("format").get<uint32_t>();
     m.rdb_version = json.at("rdb_version").get<std::string>();
-    if (m.format != kFormatVersion)
-      user_error(
-          "{}: trace format {} (recorded by rdb {}); this rdb reads format {}: replay it with that version",
-          path, m.format, m.rdb_version, kFormatVersion);
+    if (!is_readable_version(m.format))
+      user_error("{}: trace format {} (recorded by rdb {}); this rdb reads formats {} and {}: replay it with "
+                 "that version",
+                 path, m.format, m.rdb_version, kOldestFormatVersion, kFormatVersion);
     m.id = json.at("id").get<std::string>();
     std::string state = json.at("state").get<std::string>();
     if (state != "running" && state != "finished")

@@ -12,8 +12,14 @@
 
 namespace rdb::trace {
 
-// Of all files of a trace. A reader refuses any other.
-inline constexpr uint32_t kFormatVersion = 5;
+// Of all files of a new trace.
+inline constexpr uint32_t kFormatVersion = 6;
+// A reader takes those from here on and refuses any other. In version 5, no call has
+// SyscallInput::checks_data.
+inline constexpr uint32_t kOldestFormatVersion = 5;
+constexpr bool is_readable_version(uint32_t version) {
+  return version >= kOldestFormatVersion && version <= kFormatVersion;
+}
 
 struct CpuInfo {
   std::string vendor; // "GenuineIntel", "AuthenticAMD" ...

@@ -12,7 +12,8 @@ constexpr uint8_t kKindMask = 0x0f;
 constexpr uint8_t kOtherThread = 0x10; // a thread id follows
 constexpr uint8_t kMore = 0x20;        // Input::more
 constexpr uint8_t kHasWrites = 0x40;   // memory writes end the record
-constexpr uint8_t kHasOutput = 0x80;   // kSyscall: an output stream follows
+constexpr uint8_t kHasOutput = 0x80;   // kSyscall: a byte with an output stream follows, and this:
+constexpr uint8_t kChecksData = 0x80;  // SyscallInput::checks_data
 
 template <class Enum>
 bool read_enum(ByteSource& in, Enum& value, Enum last) {
@@ -72,9 +73,13 @@ bool get(ByteSource& in, CodecState&, StartInput& x) {
   return true;
 }
 
+bool has_output_byte(const SyscallInput& x) {
+  return x.output != OutputStream::none || x.checks_data;
+}
+
 void put(const SyscallInput& x, CodecState&, RecordSink& sink) {
   ByteSink& out = sink.bytes;
-  if (x.output != OutputStream::none) out.u8(static_cast<uint8_t>(x.output));
+  if (has_output_byte(x)) out.u8(static_cast<uint8_t>(x.output) | (x.checks_data ? kChecksData : 0));
   out.varint(x.number);
   out.svarint(x.result);
   sink.hashes.u64(x.hash);
@@ -82,7 +87,12 @@ void put(const SyscallInput& x, CodecState&, RecordSink& sink) {
 
 bool get(RecordSource& source, CodecState&, SyscallInput& x, uint8_t tag) {
   ByteSource& in = source.bytes;
-  if ((tag & kHasOutput) != 0 && !read_enum(in, x.output, OutputStream::terminal)) return false;
+  if ((tag & kHasOutput) != 0) {
+    uint8_t raw = in.u8();
+    x.checks_data = (raw & kChecksData) != 0;
+    x.output = static_cast<OutputStream>(raw & ~kChecksData);
+    if (raw == 0 || x.output > OutputStream::terminal) return false;
+  }
   uint64_t number = in.varint();
   x.number = static_cast<uint32_t>(number);
   x.result = in.svarint();
@@ -314,7 +324,7 @@ bool get_writes(ByteSource& in, CodecState& state, std::vector<MemoryWrite>& wri
 
 template <class T>
 bool read_payload(RecordSource& in, CodecState& state, Input& input) {
-  if constexpr (requires(T& x) { get(in, state, x); })
+  if constexpr (requires(T & x) { get(in, state, x); })
     return get(in, state, input.payload.emplace<T>());
   else
     return get(in.bytes, state, input.payload.emplace<T>());
@@ -367,7 +377,7 @@ void encode(const Input& input, CodecState& state, RecordSink& sink) {
   if (input.thread != state.thread) tag |= kOtherThread;
   if (input.more) tag |= kMore;
   if (!input.writes.empty()) tag |= kHasWrites;
-  if (auto* call = std::get_if<SyscallInput>(&input.payload); call && call->output != OutputStream::none)
+  if (auto* call = std::get_if<SyscallInput>(&input.payload); call && has_output_byte(*call))
     tag |= kHasOutput;
   out.u8(tag);
   out.varint(input.at.time - state.time);

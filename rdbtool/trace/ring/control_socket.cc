@@ -39,7 +39,7 @@ ReceiveResult receive_request(int control, ControlRequest& request) {
   }
   auto length = static_cast<size_t>(size);
   if (length < sizeof message.kind || message.kind < ControlKind::doorbell ||
-      message.kind > ControlKind::is_recorded)
+      message.kind > ControlKind::take_file_change)
     return ReceiveResult::malformed;
   request.kind = message.kind;
   if (length >= offsetof(ControlMessage, text)) {

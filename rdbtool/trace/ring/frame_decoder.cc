@@ -46,6 +46,7 @@ bool check(StartInput& x) {
   return in_range(x.origin, ProcessOrigin::execed);
 }
 bool check(SyscallInput& x) {
+  make_bool(x.checks_data);
   return x.output <= OutputStream::terminal;
 }
 bool check(SignalInput& x) {

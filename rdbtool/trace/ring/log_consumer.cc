@@ -3,6 +3,7 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/trace/ring/control_socket.h"
+#include "rdbtool/trace/ring/file_changes.h"
 #include "rdbtool/trace/ring/frame_decoder.h"
 #include "rdbtool/trace/ring/ring.h"
 #include "rdbtool/trace/ring/ring_file.h"
@@ -73,13 +74,15 @@ struct LogConsumer::Producer {
   std::unique_ptr<ProcessWriter> writer;
   uint64_t last_flush = 0;
   std::vector<SharedFile> shared_files;
+  MappedFiles mapped_files;
   bool exited = false; // its last input is its exit
   bool hung_up = false;
   bool gave_up = false; // rdb could not record it any further
   bool ignored = false; // what comes is thrown away: the log could not be continued
   bool kept = false;    // but stays in the ring's file: the disk is full
 
-  Producer(size_t capacity, std::string path) : ring(capacity, std::move(path)) {}
+  Producer(size_t capacity, std::string path)
+      : ring(capacity, std::move(path)), mapped_files(ring.file_flags()) {}
 };
 
 // A process whose death was not noticed yet has nothing mapped any more.
@@ -106,10 +109,11 @@ struct LogConsumer::State {
   std::optional<ExitInput> first_exit;
   std::string first_gave_up;
   std::set<int32_t> pids; // of all processes
+  FileChanges file_changes;
 
   State(TraceWriter& t, size_t m) : trace(t), memory(m), epoll(epoll_create1(EPOLL_CLOEXEC)) {}
 
-  ProducerEnds add(const std::string& parent);
+  ProducerEnds add(Producer* parent);
   bool drain(Producer& producer);
   bool look_at_kept(Producer& producer);
   void begin_log(Producer& producer, const StartInput& start);
@@ -121,7 +125,8 @@ struct LogConsumer::State {
   void write_failed(const std::string& what);
   void answer(Producer& producer);
   ControlReply handle(Producer& producer, ControlRequest& request, ProducerEnds& ends);
-  ControlReply store(ControlRequest& request);
+  ControlReply store(Producer& producer, ControlRequest& request);
+  void change_file(Producer& producer, const ControlRequest& request, ControlReply& reply);
   void share(Producer& producer, const ControlRequest& request, ControlReply& reply);
   void close(Producer& producer, LogClose otherwise);
   void flush_where_due();
@@ -135,7 +140,8 @@ LogConsumer::LogConsumer(TraceWriter& writer, size_t memory)
 
 LogConsumer::~LogConsumer() = default;
 
-ProducerEnds LogConsumer::State::add(const std::string& parent) {
+// `parent`: null for a process that the recorder starts.
+ProducerEnds LogConsumer::State::add(Producer* parent) {
   size_t capacity = ring_size(producers.size());
   // Half for the rings, a sixteenth for blocks being filled.
   if (ring_bytes + capacity > memory / 2)
@@ -145,18 +151,20 @@ ProducerEnds LogConsumer::State::add(const std::string& parent) {
   try {
     auto [here, there] = control_pair();
     producer.control = std::move(here);
-    producer.parent = parent;
+    if (parent != nullptr && parent->writer != nullptr) producer.parent = parent->writer->name();
     epoll_event event = {};
     event.events = EPOLLIN;
     event.data.ptr = &producer;
     if (epoll_ctl(epoll.get(), EPOLL_CTL_ADD, producer.control.get(), &event) != 0)
       throw_errno("epoll", "cannot watch a process");
     ring_bytes += capacity;
+    file_changes.add(producer.mapped_files, parent == nullptr ? nullptr : &parent->mapped_files);
     if (stopped != LogStop::none) producer.ring.stop(stopped);
     if (!had_first) first = &producer;
     had_first = true;
     return {producer.ring.release_fd(), there.release()};
   } catch (...) {
+    file_changes.remove(producer.mapped_files);
     producer.ring.remove_file();
     producers.pop_back();
     throw;
@@ -234,6 +242,7 @@ void LogConsumer::State::consume(Producer& producer) {
       }
       producer.writer->append(frame.input);
       producer.exited = frame.input.kind() == InputKind::exit;
+      if (producer.exited) file_changes.remove(producer.mapped_files);
       if (producer.exited && &producer == first) first_exit = frame.input.as<ExitInput>();
     }
   } catch (const std::system_error& error) {
@@ -249,6 +258,7 @@ void LogConsumer::State::begin_log(Producer& producer, const StartInput& start) 
   producer.pid = start.pid;
   pids.insert(start.pid);
   follow_first(producer, start);
+  producer.mapped_files.set_process(start.pid, start.origin == ProcessOrigin::forked);
   producer.last_flush = now_ms();
   producer.ring.settle(producer.writer->settled());
   producer.ring.move_to(fmt::format("{}/{}/{}", trace.path(), producer.writer->name(), kRingFile));
@@ -327,8 +337,10 @@ void LogConsumer::State::close(Producer& producer, LogClose otherwise) {
   }
 }
 
-ControlReply LogConsumer::State::store(ControlRequest& request) {
+ControlReply LogConsumer::State::store(Producer& producer, ControlRequest& request) {
   ControlReply reply = {};
+  // What is changed from here on is told to the process; the copy has what was changed before.
+  file_changes.map(producer.mapped_files, request.fd.get());
   try {
     reply.file = trace.files().add(request.fd.get());
     trace.note_file(reply.file, request.text);
@@ -367,6 +379,25 @@ void LogConsumer::State::share(Producer& producer, const ControlRequest& request
   }
 }
 
+void LogConsumer::State::change_file(Producer& producer, const ControlRequest& request, ControlReply& reply) {
+  FilePart part;
+  std::memcpy(&part, request.text.data(), std::min(sizeof part, request.text.size()));
+  MappedFiles& own = producer.mapped_files;
+  switch (request.kind) {
+  case ControlKind::begin_file_change:
+    reply.which = file_changes.begin(own, part);
+    return;
+  case ControlKind::holding_process:
+    reply.process = own.held_process(request.time);
+    return;
+  case ControlKind::end_file_change:
+    file_changes.end(own, part);
+    return;
+  default:
+    reply.process = own.take_change(reply.part) ? 1 : 0;
+  }
+}
+
 ControlReply LogConsumer::State::handle(Producer& producer, ControlRequest& request, ProducerEnds& ends) {
   ControlReply reply = {};
   switch (request.kind) {
@@ -378,7 +409,7 @@ ControlReply LogConsumer::State::handle(Producer& producer, ControlRequest& requ
     if (producer.ignored) reply.error = EIO;
     break;
   case ControlKind::store_file:
-    return store(request);
+    return store(producer, request);
   case ControlKind::end_all:
     // What the process has logged so far counts.
     drain(producer);
@@ -398,11 +429,20 @@ ControlReply LogConsumer::State::handle(Producer& producer, ControlRequest& requ
       drain(other); // its start may still be in its ring
     reply.process = request.time == 0 ? pids.size() > 1 : pids.contains(static_cast<int32_t>(request.time));
     break;
+  case ControlKind::begin_file_change:
+    for (Producer& other : producers)
+      drain(other); // its start, or its end, may still be in its ring
+    [[fallthrough]];
+  case ControlKind::holding_process:
+  case ControlKind::end_file_change:
+  case ControlKind::take_file_change:
+    change_file(producer, request, reply);
+    break;
   case ControlKind::new_ring:
     try {
       // The parent's start may still be in its ring, and the child's folder names the parent's.
       drain(producer);
-      ends = add(producer.writer == nullptr ? "" : producer.writer->name());
+      ends = add(&producer);
     } catch (const Limit&) {
       reply.error = EAGAIN;
     } catch (const std::system_error& error) {
@@ -445,7 +485,7 @@ void LogConsumer::State::flush_where_due() {
 }
 
 ProducerEnds LogConsumer::open_process() {
-  return state_->add("");
+  return state_->add(nullptr);
 }
 
 void LogConsumer::forget_in_child() {
@@ -476,6 +516,7 @@ void LogConsumer::pump() {
       if (!it->kept) it->ring.remove_file();
       s.ring_bytes -= it->ring.capacity();
       if (s.first == &*it) s.first = nullptr;
+      s.file_changes.remove(it->mapped_files);
       it = s.producers.erase(it);
     } else {
       ++it;

@@ -134,6 +134,8 @@ bool LogProducer::attach(ProducerEnds ends) {
   capacity_ = capacity;
   head_ = header_->head.load(std::memory_order_relaxed);
   tail_seen_ = header_->tail.load(std::memory_order_acquire);
+  flags_ = &header_->files;
+  changes_taken_ = 0;
   bell_at_ = head_ + capacity / 4;
   ends_ = ends;
   stopped_ = LogStop::none;
@@ -146,6 +148,7 @@ void LogProducer::detach() {
   close_ends(ends_);
   header_ = nullptr;
   data_ = nullptr;
+  flags_ = nullptr;
   ends_ = {};
 }
 
@@ -430,6 +433,57 @@ bool LogProducer::is_recorded(int32_t process) {
   ControlReply reply;
   return request(&message, offsetof(ControlMessage, text), -1, &reply, sizeof reply, nullptr) &&
          reply.process != 0;
+}
+
+bool LogProducer::request_with_part(ControlKind kind, const FilePart& part, ControlReply& reply) {
+  ControlMessage message;
+  message.kind = kind;
+  message.origin = ProcessOrigin::spawned;
+  message.time = 0;
+  message.text_size = sizeof part;
+  copy_bytes(reinterpret_cast<uint8_t*>(message.text), &part, sizeof part);
+  size_t size = offsetof(ControlMessage, text) + sizeof part;
+  return request(&message, size, -1, &reply, sizeof reply, nullptr);
+}
+
+size_t LogProducer::begin_file_change(uint64_t device, uint64_t inode) {
+  ControlReply reply;
+  return request_with_part(ControlKind::begin_file_change, {device, inode, 0, 0}, reply) ? reply.which : 0;
+}
+
+int32_t LogProducer::holding_process(size_t index) {
+  ControlMessage message;
+  message.kind = ControlKind::holding_process;
+  message.origin = ProcessOrigin::spawned;
+  message.time = index;
+  message.text_size = 0;
+  ControlReply reply;
+  bool answered = request(&message, offsetof(ControlMessage, text), -1, &reply, sizeof reply, nullptr);
+  return answered ? reply.process : 0;
+}
+
+void LogProducer::end_file_change(const FilePart& part) {
+  ControlReply reply;
+  request_with_part(ControlKind::end_file_change, part, reply);
+}
+
+void LogProducer::wait_for_file_changes() {
+  while (uint32_t holds = flags_->holds.load(std::memory_order_acquire)) {
+    if (stop_reason() != LogStop::none) return;
+    raw_syscall(SYS_futex, raw_pointer(&flags_->holds), FUTEX_WAIT, holds, raw_pointer(&kLivenessPeriod), 0,
+                0);
+    if (consumer_gone()) return;
+  }
+}
+
+bool LogProducer::take_file_change(FilePart& part) {
+  if (flags_->changes.load(std::memory_order_acquire) == changes_taken_) return false;
+  ControlReply reply;
+  FilePart none;
+  if (!request_with_part(ControlKind::take_file_change, none, reply) || reply.process == 0) return false;
+  ++changes_taken_;
+  part = reply.part;
+  return true;
 }
 
 void LogProducer::end_all(const char* why) {

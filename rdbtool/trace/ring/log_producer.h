@@ -10,6 +10,8 @@
 
 #include "rdbtool/trace/format/input.h"
 
+#include <atomic>
+
 namespace rdb::trace {
 
 struct RingHeader;
@@ -39,6 +41,29 @@ struct SharedFile {
   uint64_t writable = 0;
   bool operator==(const SharedFile&) const = default;
 };
+
+// The part of a ring through which a process learns that others change files that it has mapped, and that
+// others have mapped files that it may change (file_changes.h). The consumer writes it.
+struct FileFlags {
+  std::atomic<uint32_t> holds;   // how many processes are changing a file that this one has mapped
+  std::atomic<uint32_t> changes; // how many have done so
+  static constexpr size_t kFilterBits = 1 << 14;
+  std::atomic<uint64_t> mapped[kFilterBits / 64]; // one bit, bit_of(), for each file that others have mapped
+};
+
+// A part of a file; sent as it is.
+struct FilePart {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+
+  static constexpr uint32_t bit_of(uint64_t device, uint64_t inode) {
+    uint64_t mixed = (inode + device * 0x9E3779B185EBCA87) * 0xC2B2AE3D27D4EB4F;
+    return static_cast<uint32_t>(mixed >> 50);
+  }
+};
+static_assert(FilePart::bit_of(~uint64_t{0}, ~uint64_t{0}) < FileFlags::kFilterBits);
 
 class LogProducer {
 public:
@@ -91,6 +116,26 @@ public:
   // Whether this process is or was recorded together with the own one; 0: whether any was.
   bool is_recorded(int32_t process);
 
+  // Whether another recorded process may have this file mapped: costs nothing, and is mostly right.
+  [[gnu::always_inline]] bool may_be_mapped(uint32_t bit) const {
+    return flags_ != nullptr &&
+           (flags_->mapped[bit / 64].load(std::memory_order_acquire) >> bit % 64 & 1) != 0;
+  }
+  // Before this process changes a file: how many others have it mapped. Those go on holding on between two
+  // instructions, or coming back from a call, until end_file_change().
+  size_t begin_file_change(uint64_t device, uint64_t inode);
+  int32_t holding_process(size_t index); // 0: it is not running yet, or gone
+  // What was changed; nothing if begin == end.
+  void end_file_change(const FilePart& part);
+  // Whether others are changing files that this process has mapped, or have done so.
+  [[gnu::always_inline]] bool is_disturbed() const {
+    return flags_ != nullptr && (flags_->holds.load(std::memory_order_acquire) != 0 ||
+                                 flags_->changes.load(std::memory_order_acquire) != changes_taken_);
+  }
+  // Waits until they have done so. Then what they have changed, one after the other, until there is no more.
+  void wait_for_file_changes();
+  bool take_file_change(FilePart& part);
+
   // The recording cannot go on, for none of its processes: the consumer stops them all.
   void end_all(const char* why);
   // The recording of this process cannot go on.
@@ -112,6 +157,7 @@ private:
   bool wait_for(uint64_t free_bytes);
   bool consumer_gone();
   bool request_with_text(ControlKind kind, const char* text, int fd, ControlReply& reply);
+  bool request_with_part(ControlKind kind, const FilePart& part, ControlReply& reply);
   bool request(const void* message, size_t size, int pass_fd, void* reply, size_t reply_size, int* fds);
 
   RingHeader* header_ = nullptr;
@@ -120,6 +166,8 @@ private:
   uint64_t head_ = 0;      // next byte to write; the ring's own copy follows on commit
   uint64_t tail_seen_ = 0; // the consumer's position when last looked at
   uint64_t bell_at_ = 0;   // ring the doorbell when head_ gets here
+  FileFlags* flags_ = nullptr;
+  uint32_t changes_taken_ = 0;
   ProducerEnds ends_;
   LogStop stopped_ = LogStop::none;
 };

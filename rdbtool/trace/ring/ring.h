@@ -21,7 +21,7 @@
 
 namespace rdb::trace {
 
-inline constexpr uint64_t kRingMagic = 0x34676e6972626472; // "rdbring4"
+inline constexpr uint64_t kRingMagic = 0x35676e6972626472; // "rdbring5"
 inline constexpr size_t kRingHeaderSize = 4096;
 inline constexpr size_t kMinRing = 32 << 10;
 inline constexpr size_t kMaxRing = 1 << 20;
@@ -74,6 +74,8 @@ struct RingHeader {
   // How the producer waits for room: it sets `waiting` and sleeps on `wake`.
   alignas(64) std::atomic<uint32_t> wake;
   std::atomic<uint32_t> waiting;
+
+  alignas(64) FileFlags files;
 };
 static_assert(sizeof(RingHeader) <= kRingHeaderSize);
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
@@ -162,14 +164,18 @@ static_assert(max_frame(kMaxRing) / 8 <= UINT16_MAX); // RingFrame::words
 inline constexpr size_t kMaxText = 4096;
 
 enum class ControlKind : uint32_t {
-  doorbell = 1,     // look at the ring; no reply
-  drain = 2,        // take and write everything, then reply
-  store_file = 3,   // a descriptor comes with it; `text` is its path
-  new_ring = 4,     // reply with a ring and a socket for a child
-  end_all = 5,      // the recording of all processes ends here; `text` says why
-  give_up = 6,      // this process cannot be recorded any further; `text` says why
-  shared_files = 7, // `text` is an array of SharedFile
-  is_recorded = 8,  // whether the process whose number is in `time` is recorded; 0: whether several are
+  doorbell = 1,          // look at the ring; no reply
+  drain = 2,             // take and write everything, then reply
+  store_file = 3,        // a descriptor comes with it; `text` is its path
+  new_ring = 4,          // reply with a ring and a socket for a child
+  end_all = 5,           // the recording of all processes ends here; `text` says why
+  give_up = 6,           // this process cannot be recorded any further; `text` says why
+  shared_files = 7,      // `text` is an array of SharedFile
+  is_recorded = 8,       // whether the process whose number is in `time` is recorded; 0: whether several are
+  begin_file_change = 9, // `text` is a FilePart; its part counts for the end only
+  holding_process = 10,  // the one with the number `time` among those that hold on for the change
+  end_file_change = 11,  // `text` is a FilePart
+  take_file_change = 12,
 };
 
 struct ControlMessage {
@@ -184,8 +190,9 @@ struct ControlMessage {
 struct ControlReply {
   uint32_t error;  // 0 or an errno value
   int32_t process; // kSharedFiles: the one that is in the way. kIsRecorded: 1 or 0
-  uint64_t which;  // and the number of its file
+  uint64_t which;  // and the number of its file. kBeginFileChange: how many processes hold on
   ContentId file;
+  FilePart part; // kTakeFileChange: if `process` is 1
 };
 
 } // namespace rdb::trace

@@ -49,6 +49,7 @@ public:
   void keep(LogClose why);
   // The same where nothing is kept of it.
   void discard();
+  FileFlags& file_flags() { return header_->files; }
   // Makes the producer's next append fail.
   void stop(LogStop reason);
 

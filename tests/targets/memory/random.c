@@ -130,8 +130,8 @@ static off_t random_place(void) {
 
 static void map_file(struct Range range, int protection) {
   int number = (int)below(kFiles);
-  if (forked) return; // each process would have a mapping of its own
   struct File* file = &files[number];
+  if (forked && file->regime == kOneShared) return; // each process would have a mapping of its own
   int flags = MAP_FIXED | MAP_PRIVATE;
   int fd = below(2) ? file->fd : file->reading;
   if (file->regime == kOneShared) {
@@ -450,7 +450,7 @@ static void set_up(uint64_t seed) {
   for (int i = 0; i < kFiles; ++i) {
     struct File* file = &files[i];
     file->regime = (enum Regime)below(kRegimes);
-    if (may_fork) file->regime = kOneShared;
+    if (may_fork && i == 0) file->regime = kOneShared; // the other one is sometimes mapped private
     char path[64];
     if (below(2)) {
       strcpy(file->name, "random-XXXXXX");
