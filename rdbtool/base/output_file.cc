@@ -39,15 +39,26 @@ OutputFile::OutputFile(std::string path, mode_t mode, Unfinished removed) : path
   }
   // The rename would not ask whether the old file may be written.
   if (exists && access(path_.c_str(), W_OK) != 0) fail(path_);
-  fresh_ = path_ + std::string(kUnfinished) + "XXXXXX";
-  AllSignalsBlocked blocked;
-  fd_ = OwnedFd(mkostemp(fresh_.data(), O_CLOEXEC));
-  if (!fd_) {
-    fresh_.clear();
-    fail(path_);
-  }
-  if (removed == Unfinished::by_remover) remover_.emplace(std::filesystem::absolute(fresh_));
+  if (removed == Unfinished::by_remover)
+    make_with_remover();
+  else
+    make_fresh();
+  if (!fd_) fail(path_);
   fchmod(fd_.get(), exists ? mode & old.st_mode & 0777 : mode & ~current_umask());
+}
+
+void OutputFile::make_fresh() {
+  fresh_ = path_ + std::string(kUnfinished) + "XXXXXX";
+  fd_ = OwnedFd(mkostemp(fresh_.data(), O_CLOEXEC));
+  if (!fd_) fresh_.clear();
+}
+
+void OutputFile::make_with_remover() {
+  remover_ = Remover::make(path_ + std::string(kUnfinished), [&](const char* path) {
+    fd_ = OwnedFd(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    return bool(fd_);
+  });
+  if (remover_) fresh_ = remover_->path();
 }
 
 OutputFile::~OutputFile() {

@@ -9,7 +9,7 @@
 #include "rdbtool/base/remover.h"
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -37,8 +37,12 @@ public:
   void finish();
 
 private:
+  // Make the file under another name; without fd_ if that has failed, and errno says why.
+  void make_fresh();
+  void make_with_remover();
+
   std::string path_;
-  std::optional<Remover> remover_;
+  std::unique_ptr<Remover> remover_;
   std::string fresh_; // its name until it is finished; empty if it is written in place
   OwnedFd fd_;
 };

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <random>
+#include <string_view>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -18,6 +20,7 @@
 namespace rdb {
 namespace {
 
+constexpr int kMostNames = 100; // that are tried
 constexpr char kNothingLeft = 'n'; // the owner has removed it, or finished it
 
 void remove_quietly(const std::string& path) {
@@ -51,33 +54,62 @@ int close_all_but(int socket) {
   _exit(0);
 }
 
-} // namespace
+// The process that removes must not be ended before it has a session of its own.
+class AllSignalsBlocked {
+public:
+  // By the kernel's own call: libc would never block the two signals that it uses itself, and would open them
+  // at the end although the recorder had blocked them.
+  AllSignalsBlocked() {
+    uint64_t all = ~uint64_t{0};
+    raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, raw_pointer(&all), raw_pointer(&before_), sizeof all);
+  }
+  ~AllSignalsBlocked() {
+    raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, raw_pointer(&before_), 0, sizeof before_);
+  }
+  AllSignalsBlocked(const AllSignalsBlocked&) = delete;
+  AllSignalsBlocked& operator=(const AllSignalsBlocked&) = delete;
 
-// By the kernel's own call: libc would never block the two signals that it uses itself, and would open them
-// at the end although the recorder had blocked them.
-AllSignalsBlocked::AllSignalsBlocked() {
-  uint64_t all = ~uint64_t{0};
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, raw_pointer(&all), raw_pointer(&before_), sizeof all);
+private:
+  uint64_t before_ = 0;
+};
+
+std::string with_random_letters(const std::string& prefix) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  std::random_device random;
+  std::string path = prefix;
+  for (int i = 0; i < 6; ++i)
+    path += kLetters[random() % kLetters.size()];
+  return path;
 }
 
-AllSignalsBlocked::~AllSignalsBlocked() {
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, raw_pointer(&before_), 0, sizeof before_);
+} // namespace
+
+std::unique_ptr<Remover> Remover::make(const std::string& prefix,
+                                       const std::function<bool(const char* path)>& make) {
+  int error = EEXIST;
+  for (int i = 0; i < kMostNames && error == EEXIST; ++i) {
+    std::unique_ptr<Remover> remover(new Remover(with_random_letters(prefix)));
+    if (make(remover->path_.c_str())) return remover;
+    error = errno;
+  }
+  errno = error;
+  return nullptr;
 }
 
 Remover::Remover(std::string path) : path_(std::move(path)) {
   AllSignalsBlocked blocked;
+  std::string absolute = std::filesystem::absolute(path_);
   int ends[2] = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0) process_ = fork();
   if (process_ == 0) {
     close(ends[1]);
-    wait_and_remove(ends[0], path_);
+    wait_and_remove(ends[0], absolute);
   }
   int error = errno;
   close(ends[0]);
   in_use_ = ends[1];
   if (process_ > 0) return;
   close(in_use_);
-  remove_quietly(path_);
   user_error("no process that removes temporary files can be started: {}", std::strerror(error));
 }
 

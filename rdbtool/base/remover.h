@@ -3,35 +3,32 @@
 // so itself, by whatever signal.
 #pragma once
 
-#include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <sys/types.h>
 
 namespace rdb {
 
-// No signal may come between the making of a file and the start of its remover.
-class AllSignalsBlocked {
-public:
-  AllSignalsBlocked();
-  ~AllSignalsBlocked();
-  AllSignalsBlocked(const AllSignalsBlocked&) = delete;
-  AllSignalsBlocked& operator=(const AllSignalsBlocked&) = delete;
-
-private:
-  uint64_t before_ = 0;
-};
-
 class Remover {
 public:
-  // An absolute path. If no process can be started, removes it at once and throws UserError. Programs that
-  // this process starts from here on are owners, too.
-  explicit Remover(std::string path);
+  // Makes something under a name that nothing has yet: `prefix`, and six letters or digits that nobody can
+  // guess. `make` makes it at the path that it is given, or fails with errno set, EEXIST where something is
+  // there already. The process that removes it is started first: there is no moment at which the thing exists
+  // and a signal could leave it behind. Null if `make` has failed; errno says why. Throws UserError if no
+  // process can be started. Programs that this process starts from here on are owners, too.
+  static std::unique_ptr<Remover> make(const std::string& prefix,
+                                       const std::function<bool(const char* path)>& make);
   // From here on there is nothing to remove.
   ~Remover();
   Remover(const Remover&) = delete;
   Remover& operator=(const Remover&) = delete;
 
+  const std::string& path() const { return path_; }
+
 private:
+  explicit Remover(std::string path);
+
   std::string path_;
   int in_use_ = -1; // the process waits until nobody has this open
   pid_t process_ = -1;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <sys/stat.h>
 
 namespace rdb {
 
@@ -25,15 +26,14 @@ std::string TemporaryPlace::trouble() const {
 
 TemporaryFolder::TemporaryFolder(const std::string& name) {
   TemporaryPlace place = TemporaryPlace::chosen();
-  path_ = std::filesystem::absolute(place.path) / (name + "-XXXXXX");
-  AllSignalsBlocked blocked;
-  if (mkdtemp(path_.data()) == nullptr) user_error("{}", place.trouble());
-  remover_.emplace(path_);
+  std::string prefix = std::filesystem::absolute(place.path) / (name + "-");
+  remover_ = Remover::make(prefix, [](const char* path) { return mkdir(path, 0700) == 0; });
+  if (!remover_) user_error("{}", place.trouble());
 }
 
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
+  std::filesystem::remove_all(path(), ignored);
 }
 
 } // namespace rdb

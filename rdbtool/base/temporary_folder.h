@@ -5,7 +5,7 @@
 
 #include "rdbtool/base/remover.h"
 
-#include <optional>
+#include <memory>
 #include <string>
 
 namespace rdb {
@@ -28,11 +28,10 @@ public:
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return remover_->path(); }
 
 private:
-  std::string path_;
-  std::optional<Remover> remover_;
+  std::unique_ptr<Remover> remover_;
 };
 
 } // namespace rdb

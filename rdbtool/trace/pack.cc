@@ -18,7 +18,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <optional>
+#include <memory>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -280,12 +280,10 @@ std::string unpack_trace(const std::string& file, const std::string& directory) 
       directory.empty() ? trace_root() : fs::absolute(directory).lexically_normal().parent_path().string();
   std::error_code error;
   if (directory.empty()) fs::create_directories(parent, error);
-  std::string fresh = parent + "/.unpack-XXXXXX";
-  std::optional<AllSignalsBlocked> blocked(std::in_place);
-  if (mkdtemp(fresh.data()) == nullptr)
-    user_error("{}: cannot unpack there: {}", parent, std::generic_category().message(errno));
-  Remover remover(fs::absolute(fresh));
-  blocked.reset();
+  std::unique_ptr<Remover> remover =
+      Remover::make(parent + "/.unpack-", [](const char* path) { return mkdir(path, 0700) == 0; });
+  if (!remover) user_error("{}: cannot unpack there: {}", parent, std::generic_category().message(errno));
+  const std::string& fresh = remover->path();
   try {
     std::string name = Unpacker(file, fresh).run();
     if (directory.empty() && !is_trace_name(name))

@@ -134,7 +134,7 @@ TEST(CommandLine, TroubleBecomesOneLineAndAStatus) {
   EXPECT_EQ(limited.err, "rdb: not supported: system call vmsplice\n");
   Outcome wrong = run({"bug"});
   EXPECT_EQ(wrong.status, kExitFailure);
-  EXPECT_EQ(wrong.err, "rdb: internal error, please report it: lost count\n");
+  EXPECT_EQ(wrong.err, "rdb: internal error, please report it: lost\\ncount\n");
   Outcome refused = run({"refused"});
   EXPECT_EQ(refused.status, kExitFailure);
   EXPECT_EQ(refused.err, "rdb: std::bad_alloc\n");

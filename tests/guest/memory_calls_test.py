@@ -59,7 +59,7 @@ class MemoryCalls(harness.TestCase):
         """Going back lands in a copy of the replay, where what was written later must not show."""
         trace = self.path("trace")
         self.rdb("record", "-q", "-o", trace, harness.target("memory/views"), "pages_come_and_go", status=0)
-        command = ["gdb", trace, "--batch"]
+        command = ["gdb", trace, "--", "-nx", "-batch"]
         for line in ["break say", "continue", "info registers rip", "reverse-stepi", "reverse-stepi", "stepi", "stepi",
                      "info registers rip", "delete", "continue"]:
             command += ["-ex", line]

@@ -22,7 +22,7 @@ __attribute__((noinline, naked)) static void victim(const char* name, long mode)
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   victim(argv[1], 0700);
-  unsigned char* cache = (unsigned char*)0x50000000; // guest/layout.h
+  unsigned char* cache = (unsigned char*)0x60000000; // guest/memory/layout.cc
   unsigned char* end = cache + (2 << 20);
   int copies = 0;
   for (unsigned char* at = cache; at < end; ++at) {
