@@ -49,17 +49,40 @@ void print_stats(int fd, guest::Machine& machine, double seconds) {
           s.peak_cache_bytes >> 10, seconds));
 }
 
+constexpr const char* kWithStatistics = "statistics"; // Handover::listener_state
+
+// Prints statistics of each program that a process is, one after the other.
+class StatisticsPrinter final : public guest::ProcessListener {
+public:
+  explicit StatisticsPrinter(int fd) : fd_(fd) {}
+
+  // Of the program that ends here, or stops.
+  void print(guest::Machine& machine) const {
+    std::chrono::duration<double> time = std::chrono::steady_clock::now() - start_;
+    print_stats(fd_, machine, time.count());
+  }
+
+  void on_end(guest::Machine& machine, const guest::Ending&) override { print(machine); }
+  void before_exec(guest::Machine& machine, const guest::SystemCall&, guest::Handover& handover) override {
+    print(machine);
+    handover.listener_state = kWithStatistics;
+  }
+
+private:
+  int fd_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 int run_process(const guest::ProcessOptions& options, bool stats) try {
   int own_stderr = guest::own_error_stream();
   guest::release_occupied_streams();
   guest::LiveExecutor executor;
   guest::ProcessListener nobody;
-  guest::Process process(options, executor, nobody);
-  auto start = std::chrono::steady_clock::now();
+  StatisticsPrinter statistics(own_stderr);
+  guest::Process process(options, executor, stats ? statistics : nobody);
   guest::Ending ending = process.run();
-  std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-  if (stats) print_stats(own_stderr, process.machine(), time.count());
   if (ending.kind == guest::Ending::Kind::stopped) {
+    if (stats) statistics.print(process.machine());
     const engine::Registers& regs = process.machine().engine().registers();
     say(own_stderr, fmt::format("rdb: stopped after {} instructions at {:#x}\n",
                                 process.machine().engine().executed(), regs.rip));
@@ -76,7 +99,7 @@ int run_process(const guest::ProcessOptions& options, bool stats) try {
 
 Action setup_run(CommandOptions& command) {
   auto options = std::make_shared<RunOptions>();
-  command.flag("--stats", options->stats, "Print instruction counts and engine statistics at the end");
+  command.flag("--stats", options->stats, "Print instruction counts and engine statistics of each program at its end");
   take_schedule(command, options->schedule);
   Option one_thread =
       command.flag("--one-thread", options->one_thread,
@@ -127,7 +150,7 @@ int continue_run(int fd) {
   options.argv = handover.argv;
   options.environment = handover.environment;
   record::continue_if_recorded(handover, options);
-  return run_process(options, false);
+  return run_process(options, handover.listener_state == kWithStatistics);
 }
 
 } // namespace rdb::cli
