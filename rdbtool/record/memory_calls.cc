@@ -304,7 +304,9 @@ void Recorder::log_moved(guest::Machine& machine, const guest::SystemCall& call,
 // Other processes may have changed files that this one has mapped: it waits until they have, then logs what
 // its memory holds there now.
 void Recorder::take_file_changes(guest::Machine& machine) {
+  constexpr unsigned kWatchfulRuns = 100;
   if (!log_.is_disturbed()) return;
+  watchful_runs_ = kWatchfulRuns;
   log_.wait_for_file_changes();
   trace::FilePart part;
   while (log_.take_file_change(part)) {

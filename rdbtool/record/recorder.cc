@@ -241,15 +241,22 @@ bool Recorder::on_unreachable_memory(guest::Machine& machine, const engine::Faul
 }
 
 uint64_t Recorder::on_run(guest::Machine& machine) {
-  // How long others wait at most: until memory that this process has is theirs, or until they may change a
-  // file that it has mapped.
+  // How long others wait at most until memory that this process has is theirs.
   constexpr uint64_t kShort = 100'000;
-  constexpr uint64_t kLong = 2'000'000;
+  // The same until they may change a file that it has mapped. To be asked costs as much as some 50,000
+  // instructions; so it is asked often only where files were changed lately.
+  constexpr uint64_t kMedium = 2'000'000;
+  constexpr uint64_t kLong = 50'000'000;
   take_file_changes(machine);
-  if (!shared_.any()) return kLong;
-  shared_.mark_locks_of_dead(machine);
-  if (shared_.wanted()) shared_.let_go_between_instructions(machine);
-  return kShort;
+  if (shared_.any()) {
+    shared_.mark_locks_of_dead(machine);
+    if (shared_.wanted()) shared_.let_go_between_instructions(machine);
+    return kShort;
+  }
+  if (!has_relatives_) return UINT64_MAX;
+  if (watchful_runs_ == 0) return kLong;
+  --watchful_runs_;
+  return kMedium;
 }
 
 void Recorder::on_thread_start(guest::Machine& machine, const guest::Thread& created, uint64_t clone_flags) {
@@ -311,6 +318,7 @@ void Recorder::before_fork(guest::Machine& machine) {
 }
 
 void Recorder::after_fork(guest::Machine& machine, int64_t result) {
+  has_relatives_ = true;
   shared_.after_fork(machine, result);
   if (result != 0) {
     guest::close_own_descriptor(child_ends_.ring_fd);

@@ -166,6 +166,8 @@ private:
   // Objects that are mapped at several places, by device and inode.
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> objects_;
   FileChangeNotice change_notice_;
+  bool has_relatives_ = options_.origin != trace::ProcessOrigin::spawned; // other recorded processes
+  unsigned watchful_runs_ = 0; // the next ones, since relatives have changed a file that is mapped
   std::optional<trace::FilePart> removal_; // the file that MADV_REMOVE is changing, if others know
   TurnLog turns_;
   PageCheck page_check_;
