@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm-passes/extractor/abi_registers.h"
+
+#include "llvm/IR/DataLayout.h"
+#include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/Function.h"
+
+#include <array>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <vector>
+
+namespace rdb::extractor {
+
+using namespace llvm;
+
+namespace {
+
+constexpr std::array kArgumentWords = {"rdi", "rsi", "rdx", "rcx", "r8", "r9"};
+constexpr std::array kResultWords = {"rax", "rdx", "rcx"};
+constexpr unsigned kVectorArguments = 8;
+constexpr uint64_t kWordSize = 8;
+
+// A value of one of these classes is in one register, or in several words.
+enum class Kind { kWords, kVector, kFloatStack };
+
+Kind kind_of(const Type& type) {
+  if (type.isX86_FP80Ty()) return Kind::kFloatStack;
+  if (type.isFloatingPointTy() || type.isVectorTy()) return Kind::kVector;
+  return Kind::kWords;
+}
+
+// The scalars and vectors that a type consists of.
+void add_leaves(Type& type, std::vector<Type*>& leaves) {
+  if (type.isVoidTy()) return;
+  if (auto* structure = dyn_cast<StructType>(&type)) {
+    for (Type* element : structure->elements())
+      add_leaves(*element, leaves);
+  } else if (auto* array = dyn_cast<ArrayType>(&type)) {
+    for (uint64_t i = 0; i < array->getNumElements(); ++i)
+      add_leaves(*array->getElementType(), leaves);
+  } else {
+    leaves.push_back(&type);
+  }
+}
+
+std::vector<Type*> leaves_of(Type& type) {
+  std::vector<Type*> leaves;
+  add_leaves(type, leaves);
+  return leaves;
+}
+
+uint64_t size_of(const Type& type, const DataLayout& layout) {
+  return layout.getTypeStoreSize(const_cast<Type*>(&type)).getFixedValue();
+}
+
+std::string result_of(const Function& function) {
+  // Whoever gets the address of the result returns it.
+  if (function.hasStructRetAttr()) return "rax:8";
+  const DataLayout& layout = function.getDataLayout();
+  std::vector<std::string> result;
+  size_t words = 0, vectors = 0, floats = 0;
+  for (const Type* leaf : leaves_of(*function.getReturnType())) {
+    uint64_t size = size_of(*leaf, layout);
+    switch (kind_of(*leaf)) {
+    case Kind::kFloatStack:
+      result.push_back(fmt::format("st{}", floats++));
+      break;
+    case Kind::kVector:
+      result.push_back(fmt::format("xmm{}:{}", vectors++, size));
+      break;
+    case Kind::kWords:
+      for (; size > 0 && words < kResultWords.size(); size -= std::min(size, kWordSize))
+        result.push_back(fmt::format("{}:{}", kResultWords[words++], std::min(size, kWordSize)));
+      break;
+    }
+  }
+  return result.empty() ? "none" : fmt::format("{}", fmt::join(result, ","));
+}
+
+std::string arguments_of(const Function& function) {
+  const DataLayout& layout = function.getDataLayout();
+  std::vector<std::string> result;
+  size_t words = 0, vectors = 0;
+  bool on_stack = false;
+  for (const Argument& argument : function.args()) {
+    if (argument.hasNestAttr()) {
+      result.push_back("r10");
+      continue;
+    }
+    if (argument.hasByValAttr()) {
+      on_stack = true;
+      continue;
+    }
+    for (const Type* leaf : leaves_of(*argument.getType())) {
+      Kind kind = kind_of(*leaf);
+      // What needs two registers gets both or none.
+      size_t needed = (size_of(*leaf, layout) + kWordSize - 1) / kWordSize;
+      if (kind == Kind::kVector && vectors < kVectorArguments)
+        result.push_back(fmt::format("xmm{}", vectors++));
+      else if (kind == Kind::kWords && words + needed <= kArgumentWords.size())
+        for (; needed > 0; --needed)
+          result.emplace_back(kArgumentWords[words++]);
+      else
+        on_stack = true;
+    }
+  }
+  if (on_stack) result.emplace_back("stack");
+  if (function.isVarArg()) result.emplace_back("...");
+  return result.empty() ? "-" : fmt::format("{}", fmt::join(result, ","));
+}
+
+} // namespace
+
+AbiRegisters abi_registers(const Function& function) {
+  return {result_of(function), arguments_of(function)};
+}
+
+bool has_foreign_convention(const Function& function) {
+  CallingConv::ID convention = function.getCallingConv();
+  return convention != CallingConv::C && convention != CallingConv::X86_64_SysV;
+}
+
+} // namespace rdb::extractor
