@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <cxxabi.h>
 #include <map>
-#include <set>
 #include <tuple>
 
 namespace rdb::descriptors {
@@ -178,20 +177,16 @@ private:
     if (!twins_.empty()) show_twins();
   }
 
-  // Regions are counted by their lines: one in a template has several functions.
   void show_twins() {
     size_t functions = 0;
     size_t regions = 0;
-    for (const auto& [name, text] : twins_) {
-      std::set<std::string_view> lines;
+    for (const auto& [name, text] : twins_)
       for (std::string_view rest = text; !rest.empty();) {
         std::string_view line = rest.substr(0, rest.find('\n'));
         rest.remove_prefix(std::min(rest.size(), line.size() + 1));
         if (line.starts_with("function ")) ++functions;
-        if (line.starts_with("region ")) lines.insert(line.substr(line.rfind(' ')));
+        if (line.starts_with("region ")) ++regions;
       }
-      regions += lines.size();
-    }
     out_ += "twins of " + count(functions, "function") + " of " + count(twins_.size(), "file") + ", with " +
             count(regions, "region") + "\n";
   }
