@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the optimiser did to the interfaces of a unit's functions. It drops arguments and results that nobody
-// needs, and the symbol does not tell; of a function that others may call it leaves the interface alone, but its
-// own calls pass nothing any more for what the function does not read. Whoever runs such a function by what its
-// source says must know.
+// needs, and the symbol does not tell; of a function that others may call it leaves the interface alone, but
+// its own calls pass nothing any more for what the function does not read. Whoever runs such a function by
+// what its source says must know.
 #pragma once
 
 #include "llvm-passes/extractor/twin_facts.h"

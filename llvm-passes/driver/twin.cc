@@ -44,7 +44,11 @@ public:
     if (info.getSeverity() != llvm::DS_Error || !text_.empty()) return true;
     llvm::raw_string_ostream out(text_);
     llvm::DiagnosticPrinterRawOStream printer(out);
-    info.print(printer);
+    // What is added to the message of this one is no line.
+    if (const auto* assembly = llvm::dyn_cast<llvm::DiagnosticInfoInlineAsm>(&info))
+      out << assembly->getMsgStr();
+    else
+      info.print(printer);
     return true;
   }
 
@@ -112,8 +116,7 @@ void Twin::finish(clang::CompilerInstance& compiler, clang::CodeGenerator& gener
   extractor::SourceNames names(compiler.getASTContext(), *module_, [&](llvm::StringRef symbol) {
     return generator.GetDeclForMangledName(symbol);
   });
-  size_t regions =
-      extractor::make_twin(*module_, extraction_, unit_, line_of_region_, names, compiled_);
+  size_t regions = extractor::make_twin(*module_, extraction_, unit_, line_of_region_, names, compiled_);
   if (regions > 0) emit(compiler);
   module_.reset(); // its LLVM context is about to go
 }
@@ -121,8 +124,8 @@ void Twin::finish(clang::CompilerInstance& compiler, clang::CodeGenerator& gener
 void Twin::emit(clang::CompilerInstance& compiler) {
   llvm::raw_string_ostream why(failure_);
   if (llvm::verifyModule(*module_, &why)) return;
-  // An instance of its own: nothing that the user's compile is given (plugins of passes, who hears of messages)
-  // has to do with the twin.
+  // An instance of its own: nothing that the user's compile is given (plugins of passes, who hears of
+  // messages) has to do with the twin.
   auto invocation = std::make_shared<clang::CompilerInvocation>(compiler.getInvocation());
   invocation->getLangOpts().Sanitize.clear();
   clang::CompilerInstance instance(std::move(invocation));

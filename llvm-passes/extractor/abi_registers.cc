@@ -54,34 +54,47 @@ uint64_t size_of(const Type& type, const DataLayout& layout) {
   return layout.getTypeStoreSize(const_cast<Type*>(&type)).getFixedValue();
 }
 
-std::string result_of(const Function& function) {
+} // namespace
+
+std::vector<ResultRegister> result_registers(const Function& function) {
   // Whoever gets the address of the result returns it.
-  if (function.hasStructRetAttr()) return "rax:8";
+  if (function.hasStructRetAttr()) return {{"rax", kWordSize}};
   const DataLayout& layout = function.getDataLayout();
-  std::vector<std::string> result;
-  size_t words = 0, vectors = 0, floats = 0;
+  std::vector<ResultRegister> result;
+  size_t words = 0;
+  size_t vectors = 0;
+  size_t floats = 0;
   for (const Type* leaf : leaves_of(*function.getReturnType())) {
     uint64_t size = size_of(*leaf, layout);
     switch (kind_of(*leaf)) {
     case Kind::kFloatStack:
-      result.push_back(fmt::format("st{}", floats++));
+      result.push_back({fmt::format("st{}", floats++), 0});
       break;
     case Kind::kVector:
-      result.push_back(fmt::format("xmm{}:{}", vectors++, size));
+      result.push_back({fmt::format("xmm{}", vectors++), size});
       break;
     case Kind::kWords:
       for (; size > 0 && words < kResultWords.size(); size -= std::min(size, kWordSize))
-        result.push_back(fmt::format("{}:{}", kResultWords[words++], std::min(size, kWordSize)));
+        result.push_back({kResultWords[words++], std::min(size, kWordSize)});
       break;
     }
   }
-  return result.empty() ? "none" : fmt::format("{}", fmt::join(result, ","));
+  return result;
 }
 
-std::string arguments_of(const Function& function) {
+std::string result_text(const std::vector<ResultRegister>& registers) {
+  std::vector<std::string> words;
+  words.reserve(registers.size());
+  for (const ResultRegister& one : registers)
+    words.push_back(one.size == 0 ? one.name : fmt::format("{}:{}", one.name, one.size));
+  return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ","));
+}
+
+std::string arguments_text(const Function& function) {
   const DataLayout& layout = function.getDataLayout();
   std::vector<std::string> result;
-  size_t words = 0, vectors = 0;
+  size_t words = 0;
+  size_t vectors = 0;
   bool on_stack = false;
   for (const Argument& argument : function.args()) {
     if (argument.hasNestAttr()) {
@@ -108,12 +121,6 @@ std::string arguments_of(const Function& function) {
   if (on_stack) result.emplace_back("stack");
   if (function.isVarArg()) result.emplace_back("...");
   return result.empty() ? "-" : fmt::format("{}", fmt::join(result, ","));
-}
-
-} // namespace
-
-AbiRegisters abi_registers(const Function& function) {
-  return {result_of(function), arguments_of(function)};
 }
 
 bool has_foreign_convention(const Function& function) {

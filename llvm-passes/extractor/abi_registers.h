@@ -3,22 +3,29 @@
 // both into the shape that the ABI wants: what is left is to hand out the registers in their order.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace llvm {
 class Function;
-class FunctionType;
 } // namespace llvm
 
 namespace rdb::extractor {
 
-// As the record `function` of section .rdbtwin has them.
-struct AbiRegisters {
-  std::string result;    // "none", or "rax:4", "xmm0:8,rax:2", "st0"
-  std::string arguments; // "-", or "rdi,xmm0,stack,..."
+// A register, and how many of its bytes from the lowest on are the result's; 0 for all, as of the x87 stack.
+struct ResultRegister {
+  std::string name;
+  uint64_t size = 0;
 };
 
-AbiRegisters abi_registers(const llvm::Function& function);
+// In the order of the result's bytes.
+std::vector<ResultRegister> result_registers(const llvm::Function& function);
+
+// Both as the record `function` of section .rdbtwin has them: "none", or "rax:4", "rax:2,xmm0:8", "st0";
+// "-", or "rdi,xmm0,stack,...".
+std::string result_text(const std::vector<ResultRegister>& registers);
+std::string arguments_text(const llvm::Function& function);
 
 // Do registers mean something else here, as in functions for Windows?
 bool has_foreign_convention(const llvm::Function& function);

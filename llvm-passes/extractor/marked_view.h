@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The program's code with a marker at the place of each region, as the front end left it: which debug function
-// belongs to a marker, and where the variables are that it takes. The compile with the regions has found these
-// functions; both are about the same program, but neither knows the other's values.
+// The program's code with a marker at the place of each region, as the front end left it: which debug
+// function belongs to a marker, and where the variables are that it takes. The compile with the regions has
+// found these functions; both are about the same program, but neither knows the other's values.
 #pragma once
 
 #include "llvm-passes/extractor/extraction.h"

@@ -4,6 +4,8 @@
 // made it of: the declarations in the function are searched.
 #include "llvm-passes/extractor/source_names.h"
 
+#include "llvm-passes/extractor/result_bits.h"
+
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
 #include "clang/AST/Mangle.h"
@@ -46,13 +48,17 @@ SourcePlace SourceNames::function(llvm::StringRef symbol) const {
   return declaration && llvm::isa<clang::FunctionDecl>(declaration) ? place_of(*declaration) : SourcePlace();
 }
 
+std::vector<bool> SourceNames::result_bits(llvm::StringRef symbol) const {
+  const auto* declaration = llvm::dyn_cast_or_null<clang::FunctionDecl>(declaration_(symbol));
+  return declaration ? extractor::result_bits(context_, *declaration) : std::vector<bool>();
+}
+
 StaticVariable SourceNames::variable(const llvm::GlobalVariable& variable) const {
   StaticVariable result;
   const auto* found = llvm::dyn_cast_or_null<clang::VarDecl>(declaration_(variable.getName()));
   if (found) {
     result.name = found->getNameAsString();
-    if (const auto* host =
-            llvm::dyn_cast_or_null<clang::FunctionDecl>(found->getParentFunctionOrMethod()))
+    if (const auto* host = llvm::dyn_cast_or_null<clang::FunctionDecl>(found->getParentFunctionOrMethod()))
       result.function = clang::ASTNameGenerator(context_).getName(host);
     if (const clang::VarDecl* definition = found->getDefinition()) found = definition;
   } else if (!context_.getLangOpts().CPlusPlus) {

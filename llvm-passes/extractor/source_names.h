@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where the functions and static variables of a module stand in the source, as the program's own debug
-// information would say it. The module itself need not have any: the front end is asked, which still knows what
-// it made each symbol of.
+// information would say it. The module itself need not have any: the front end is asked, which still knows
+// what it made each symbol of.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -41,6 +41,8 @@ public:
   SourceNames(clang::ASTContext& context, const llvm::Module& module, Lookup declaration);
 
   SourcePlace function(llvm::StringRef symbol) const;
+  // As result_bits() has them.
+  std::vector<bool> result_bits(llvm::StringRef symbol) const;
   StaticVariable variable(const llvm::GlobalVariable& variable) const;
 
 private:

@@ -30,8 +30,8 @@ std::string name_of(const GlobalValue& global) {
   return GlobalValue::dropLLVMManglingEscape(global.getName()).str();
 }
 
-// Functions whose bodies are equal get one number; the linker may make one function of them. A number is given
-// only to what has a double.
+// Functions whose bodies are equal get one number; the linker may make one function of them. A number is
+// given only to what has a double.
 class Folds {
 public:
   explicit Folds(const Module& module) {
@@ -41,8 +41,7 @@ public:
     };
     std::map<Entry, std::vector<const Function*>, decltype(before)> groups(before);
     for (const Function& function : module)
-      if (!function.isDeclaration())
-        groups[{StructuralHash(function), &function}].push_back(&function);
+      if (!function.isDeclaration()) groups[{StructuralHash(function), &function}].push_back(&function);
     // In the order of the module, so that every compile of the same text yields the same numbers.
     std::map<const Function*, const std::vector<const Function*>*> group_of;
     for (const auto& [first, members] : groups)
@@ -133,11 +132,26 @@ private:
   void write_function(const Function& function) {
     std::string name = name_of(function);
     SourcePlace place = names_.function(function.getName());
-    AbiRegisters registers = abi_registers(function);
+    std::vector<ResultRegister> result = result_registers(function);
     std::vector<std::string> flags = flags_of(function);
     add("function {} {} {} {} {} {} {} {}", quoted(name), quoted(demangle(name)), quoted(place.file),
-        place.line, linkage_of(function), registers.result, registers.arguments,
+        place.line, linkage_of(function), result_text(result), arguments_text(function),
         flags.empty() ? "-" : fmt::format("{}", fmt::join(flags, ",")));
+    if (!function.hasStructRetAttr()) write_padding(function, name, result);
+  }
+
+  // Bits of the result's registers that mean nothing.
+  void write_padding(const Function& function, const std::string& name,
+                     const std::vector<ResultRegister>& result) {
+    std::vector<bool> bits = names_.result_bits(function.getName());
+    uint64_t begin = 0;
+    for (const ResultRegister& one : result) {
+      uint64_t padding = 0;
+      for (uint64_t i = 0; i < std::min<uint64_t>(8 * one.size, 64) && begin + i < bits.size(); ++i)
+        if (!bits[begin + i]) padding |= uint64_t{1} << i;
+      if (padding != 0) add("padding {} {} {:#x}", quoted(name), one.name, padding);
+      begin += 8 * std::max<uint64_t>(8, one.size == 0 ? 16 : one.size);
+    }
   }
 
   // A name for what its resolver chooses: nobody enters it.

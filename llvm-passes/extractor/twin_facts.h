@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What rdb has to know of a twin's functions to run one in place of the recorded program's: where the ABI puts
-// results and arguments, which functions call which, what the optimiser did to them, whose statics are whose.
-// It is the text of section .rdbtwin; descriptors/README.md has its format.
+// What rdb has to know of a twin's functions to run one in place of the recorded program's: where the ABI
+// puts results and arguments, which functions call which, what the optimiser did to them, whose statics are
+// whose. It is the text of section .rdbtwin; descriptors/README.md has its format.
 #pragma once
 
 #include "llvm-passes/extractor/source_names.h"
@@ -40,8 +40,8 @@ struct TwinUnit {
   std::string directory;
 };
 
-// `module` is the program's code as the front end left it, without markers and with the linkage that the source
-// says.
+// `module` is the program's code as the front end left it, without markers and with the linkage that the
+// source says.
 std::string twin_facts(const llvm::Module& module, const TwinUnit& unit,
                        const std::vector<TwinRegion>& regions, const SourceNames& names,
                        const CompiledFunctions& compiled);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The order of the steps matters: equal bodies are looked for when no marker is left and no call is there yet,
-// and linkage is told before all symbols become visible.
+// The order of the steps matters: equal bodies are looked for when no marker is left and no call is there
+// yet, and linkage is told before all symbols become visible.
 #include "llvm-passes/extractor/twin_module.h"
 
 #include "llvm-passes/extractor/marked_view.h"
@@ -121,7 +121,8 @@ private:
     module_.setPIELevel(PIELevel::Large);
   }
 
-  // What is added to a program to watch it. Its own checks of undefined behaviour stay: they are what it does.
+  // What is added to a program to watch it. Its own checks of undefined behaviour stay: they are what it
+  // does.
   static void drop_instrumentation(Function& function) {
     for (Attribute::AttrKind kind : {Attribute::StackProtect, Attribute::StackProtectReq,
                                      Attribute::StackProtectStrong, Attribute::SafeStack})
@@ -132,7 +133,8 @@ private:
       function.removeFnAttr(name);
     for (const char* name : {"instrument-function-entry", "instrument-function-entry-inlined"})
       if (function.getFnAttribute(name).getValueAsString().contains("mcount")) function.removeFnAttr(name);
-    // A frame of the twin must be there for every call, and the unwinder must find its way through all of them.
+    // A frame of the twin must be there for every call, and the unwinder must find its way through all of
+    // them.
     function.addFnAttr("disable-tail-calls", "true");
     function.setUWTableKind(UWTableKind::Default);
     for (Instruction& instruction : make_early_inc_range(instructions(function))) {
@@ -143,8 +145,8 @@ private:
     }
   }
 
-  // Every definition becomes a symbol of its own that nothing outside of the object can stand in for; whatever
-  // is elsewhere may be anywhere.
+  // Every definition becomes a symbol of its own that nothing outside of the object can stand in for;
+  // whatever is elsewhere may be anywhere.
   void show_symbols() {
     std::vector<GlobalVariable*> unused;
     for (GlobalVariable& variable : module_.globals()) {

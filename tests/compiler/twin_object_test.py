@@ -71,6 +71,7 @@ class TwinObject(CompilerTest):
             "late": ("rax:4", "rdi,rsi,rdx,rcx,r8,r9,stack"), "variadic": ("rax:4", "rdi,..."), "main": ("rax:4", "rdi,rsi")}
         functions = facts.functions()
         self.assertEqual({name: tuple(functions[name][4:6]) for name in expected}, expected)
+        self.assertEqual(facts.of("padding"), [["with_holes", "rax", "0xffffff00"], ["bit_fields", "rax", "0xffff0000fff803f8"]])
         flags = {"windows": {"convention"}, "never": {"noreturn"}, "assembly": {"asm"}, "first": {"constructor"},
                  "number": set()}
         self.assertEqual({name: {flag for flag in facts.flags(name) if "fold" not in flag} for name in flags}, flags)

@@ -51,8 +51,8 @@ int inspect(const std::string& name) {
     std::string text = read_bounded(path, descriptors::kMaxText);
     descriptors::Descriptors described = descriptors::read(text, path);
     if (described.program.size() != 1) user_error("{}: does not say which program it belongs to", path);
-    std::string table = descriptors::inspection(
-        described, find_twins(std::filesystem::path(path).parent_path(), described));
+    std::string table =
+        descriptors::inspection(described, find_twins(std::filesystem::path(path).parent_path(), described));
     std::fwrite(table.data(), 1, table.size(), stdout);
   } catch (const descriptors::FormatError& error) {
     throw UserError(error.what());

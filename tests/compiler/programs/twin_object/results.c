@@ -25,6 +25,12 @@ struct three_floats floats(struct three_floats f) { return f; }
 struct twelve ints(struct twelve t) { return t; }
 struct holes with_holes(struct holes h) { return h; }
 struct large_float in_memory(struct large_float f) { return f; }
+struct bits { int a : 3; int : 7; int b : 9; short c; };
+struct bits bit_fields(struct bits b) { return b; }
+union either { char a; int b; };
+union either one_of(union either e) { return e; }
+struct tail { long a; char b; };
+struct tail with_tail(struct tail t) { return t; }
 struct big memory(int a) { struct big b = {{a}}; return b; }
 char *pointer(char *a) { return a; }
 four_floats vector(four_floats a) { return a; }
