@@ -8,7 +8,7 @@
 #include <array>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <vector>
+#include <utility>
 
 namespace rdb::extractor {
 
@@ -90,37 +90,47 @@ std::string result_text(const std::vector<ResultRegister>& registers) {
   return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ","));
 }
 
-std::string arguments_text(const Function& function) {
+Arguments arguments_of(const Function& function) {
   const DataLayout& layout = function.getDataLayout();
-  std::vector<std::string> result;
+  Arguments result;
   size_t words = 0;
   size_t vectors = 0;
-  bool on_stack = false;
+  std::vector<size_t> on_stack;
   for (const Argument& argument : function.args()) {
+    std::vector<size_t>& own = result.words_of.emplace_back();
+    auto add = [&](std::string word) {
+      own.push_back(result.words.size());
+      result.words.push_back(std::move(word));
+    };
     if (argument.hasNestAttr()) {
-      result.push_back("r10");
+      add("r10");
       continue;
     }
-    if (argument.hasByValAttr()) {
-      on_stack = true;
-      continue;
-    }
+    bool has_stack = argument.hasByValAttr();
     for (const Type* leaf : leaves_of(*argument.getType())) {
+      if (has_stack) break;
       Kind kind = kind_of(*leaf);
       // What needs two registers gets both or none.
       size_t needed = (size_of(*leaf, layout) + kWordSize - 1) / kWordSize;
       if (kind == Kind::kVector && vectors < kVectorArguments)
-        result.push_back(fmt::format("xmm{}", vectors++));
+        add(fmt::format("xmm{}", vectors++));
       else if (kind == Kind::kWords && words + needed <= kArgumentWords.size())
         for (; needed > 0; --needed)
-          result.emplace_back(kArgumentWords[words++]);
+          add(kArgumentWords[words++]);
       else
-        on_stack = true;
+        has_stack = true;
     }
+    if (has_stack) on_stack.push_back(argument.getArgNo());
   }
-  if (on_stack) result.emplace_back("stack");
-  if (function.isVarArg()) result.emplace_back("...");
-  return result.empty() ? "-" : fmt::format("{}", fmt::join(result, ","));
+  for (size_t number : on_stack)
+    result.words_of[number].push_back(result.words.size());
+  if (!on_stack.empty()) result.words.emplace_back("stack");
+  if (function.isVarArg()) result.words.emplace_back("...");
+  return result;
+}
+
+std::string arguments_text(const Arguments& arguments) {
+  return arguments.words.empty() ? "-" : fmt::format("{}", fmt::join(arguments.words, ","));
 }
 
 bool has_foreign_convention(const Function& function) {

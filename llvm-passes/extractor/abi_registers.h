@@ -22,10 +22,18 @@ struct ResultRegister {
 // In the order of the result's bytes.
 std::vector<ResultRegister> result_registers(const llvm::Function& function);
 
+// What a function is given, in this order: registers, "stack" if something lies there, "..." if there may be
+// more.
+struct Arguments {
+  std::vector<std::string> words;
+  std::vector<std::vector<size_t>> words_of; // by argument of the function: its words, by their positions
+};
+Arguments arguments_of(const llvm::Function& function);
+
 // Both as the record `function` of section .rdbtwin has them: "none", or "rax:4", "rax:2,xmm0:8", "st0";
 // "-", or "rdi,xmm0,stack,...".
 std::string result_text(const std::vector<ResultRegister>& registers);
-std::string arguments_text(const llvm::Function& function);
+std::string arguments_text(const Arguments& arguments);
 
 // Do registers mean something else here, as in functions for Windows?
 bool has_foreign_convention(const llvm::Function& function);

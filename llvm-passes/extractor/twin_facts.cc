@@ -133,9 +133,10 @@ private:
     std::string name = name_of(function);
     SourcePlace place = names_.function(function.getName());
     std::vector<ResultRegister> result = result_registers(function);
-    std::vector<std::string> flags = flags_of(function);
+    Arguments arguments = arguments_of(function);
+    std::vector<std::string> flags = flags_of(function, arguments);
     add("function {} {} {} {} {} {} {} {}", quoted(name), quoted(demangle(name)), quoted(place.file),
-        place.line, linkage_of(function), result_text(result), arguments_text(function),
+        place.line, linkage_of(function), result_text(result), arguments_text(arguments),
         flags.empty() ? "-" : fmt::format("{}", fmt::join(flags, ",")));
     if (!function.hasStructRetAttr()) write_padding(function, name, result);
   }
@@ -162,7 +163,7 @@ private:
         place.line, linkage_of(indirect));
   }
 
-  std::vector<std::string> flags_of(const Function& function) const {
+  std::vector<std::string> flags_of(const Function& function, const Arguments& arguments) const {
     std::vector<std::string> flags;
     if (function.hasFnAttribute(Attribute::Naked)) flags.emplace_back("naked");
     if (function.isPresplitCoroutine()) flags.emplace_back("coroutine");
@@ -180,8 +181,13 @@ private:
     if (auto found = compiled_.find(name_of(function)); found != compiled_.end()) {
       if (found->second.changed) flags.emplace_back("changed");
       if (found->second.noresult) flags.emplace_back("noresult");
-      if (!found->second.poison.empty())
-        flags.push_back(fmt::format("poison={}", fmt::join(found->second.poison, ";")));
+      std::set<size_t> poison;
+      for (unsigned argument : found->second.poison)
+        if (argument < arguments.words_of.size())
+          poison.insert(arguments.words_of[argument].begin(), arguments.words_of[argument].end());
+      // Otherwise the numbers are of arguments that the source does not know.
+      if (!found->second.changed && !poison.empty())
+        flags.push_back(fmt::format("poison={}", fmt::join(poison, ";")));
     }
     return flags;
   }

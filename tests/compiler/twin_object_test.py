@@ -87,7 +87,7 @@ class TwinObject(CompilerTest):
                 ["calls", "", "statics.c", "2", "4", "mutable"], ["squares", "", "statics.c", "3", "16", "const"],
                 ["per_thread", "", "statics.c", "4", "8", "mutable"], ["last", "first", "statics.c", "6", "4", "mutable"],
                 ["last", "second", "statics.c", "12", "4", "mutable"], ["last", "second", "statics.c", "14", "4", "mutable"],
-                ["labels", "main", "statics.c", "46", "16", "const"]]))
+                ["labels", "main", "statics.c", "50", "16", "const"]]))
             self.assertEqual(len({record[0] for record in found}), len(found))
             self.assertEqual({record[0] for record in found if record[2] == "second"}, self.symbols_like("second.last"))
 
@@ -98,8 +98,8 @@ class TwinObject(CompilerTest):
     def test_calls_and_addresses(self):
         _, facts = self.build("statics.c", STATICS, "-O2")
         self.assertEqual([record[1:] for record in facts.of("calls") if record[0] == "main"],
-                         [["fewer", "1"], ["dead", "1"], ["same", "1"], ["equal", "1"], ["shared", "1"], ["no_result", "1"],
-                          ["apply", "1"]])
+                         [["fewer", "1"], ["dead", "1"], ["same", "1"], ["equal", "1"], ["shared", "1"], ["later", "1"],
+                          ["no_result", "1"], ["apply", "1"]])
         self.assertEqual(facts.of("address"), [["second"]])
         self.assertEqual([record[1:] for record in facts.of("region")],
                          [["shared", "33"], ["shared", "37"], ["second", "25"], ["first", "10"]])
@@ -107,6 +107,7 @@ class TwinObject(CompilerTest):
     def test_what_the_optimiser_did(self):
         _, facts = self.build("statics.c", STATICS, "-O2")
         self.assertIn("poison=1", facts.flags("dead"))
+        self.assertEqual(facts.functions()["later"][5:], ["xmm0,rdi,rsi,rdx", "poison=1;2"])
         self.assertIn("noresult", facts.flags("no_result"))
         self.assertIn("changed", facts.flags("fewer"))
         self.assertEqual(facts.flags("same"), facts.flags("equal"))

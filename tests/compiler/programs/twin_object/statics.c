@@ -47,6 +47,10 @@ int __attribute__((noinline)) dead(int a, int unused) {
   (void)unused;
   return a + calls;
 }
+int __attribute__((noinline)) later(double a, __int128 unused, int b) {
+  (void)unused;
+  return (int)a + b + calls;
+}
 static int __attribute__((noinline)) no_result(int a) {
   calls += a;
   return a * 3;
@@ -57,7 +61,7 @@ static int __attribute__((noinline)) fewer(int a, int unused) {
 }
 int main(int argc, char **argv) {
   static void *const labels[] = {&&one, &&two};
-  int result = fewer(argc, 2) + dead(argc, 7) + same(1) + equal(2) + shared(3);
+  int result = fewer(argc, 2) + dead(argc, 7) + same(1) + equal(2) + shared(3) + later(1, argc, 2);
   goto *labels[argc & 1];
 one:
   result += 1000;
