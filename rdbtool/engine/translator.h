@@ -40,6 +40,7 @@ struct TranslatorOptions {
   bool step_only = false; // one instruction at a time: the oracle
   // Keep what stores overwrite: see set_store_log(). Without superblocks.
   bool log_stores = false;
+  bool log_loads = false; // in the same log: see load_log.h
 };
 
 class Translator final : public Engine {
@@ -112,8 +113,9 @@ public:
   // host's, or one that run() has stopped before.
   bool handle_write_trap(void* ucontext);
 
-  // With log_stores: where entries go from now on. It must have room for 8 entries per instruction that run()
-  // is allowed.
+  // With log_stores: where entries go from now on. It must have room for kMostLogEntries for each instruction
+  // that run() is allowed, and 256 more. Where single instructions take more room than that, run() stops
+  // before its limit, as if it were reached.
   void set_store_log(std::span<StoreLogEntry> log);
   StoreLogEntry* store_log_end() const; // after the last entry
 
@@ -211,7 +213,10 @@ private:
   void restore_spilled(const MapEntry& entry, long long* gregs) const;
   void leave_for_fault(long long* gregs);
   void forget_unwatched_code();
-  void log_stores_of(const Instruction& instruction);
+  void log_accesses_of(const Instruction& instruction);
+  void log_store_of(uint64_t address, size_t size);
+  void log_load_of(uint64_t address, size_t size);
+  void leave_room_in_log();
 
   // What is known about an address within translated code; null if nothing.
   const MapEntry* map_entry(uint64_t host_pc);

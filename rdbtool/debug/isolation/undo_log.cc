@@ -88,8 +88,8 @@ void UndoLog::keep(uint64_t address, uint64_t size) {
       some = space_.read(from, bytes, some);
     if (some == 0) break;
     for (size_t at = 0; at < some; at += sizeof entry->old, ++entry) {
-      auto part = static_cast<uint32_t>(std::min(some - at, sizeof entry->old));
-      *entry = {from.value + at, part, 0, 0};
+      auto part = static_cast<uint16_t>(std::min(some - at, sizeof entry->old));
+      *entry = {from.value + at, part, engine::StoreLogEntry::Kind::store, 0, 0};
       std::memcpy(&entry->old, bytes + at, part);
     }
     done += some;
