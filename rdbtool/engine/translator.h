@@ -43,6 +43,14 @@ struct TranslatorOptions {
   bool log_loads = false; // in the same log: see load_log.h
 };
 
+// All registers of a thread but those of x87, which stay in the CPU.
+struct ThreadRegisters {
+  Registers general;
+  uint32_t mxcsr = 0x1F80;
+  uint64_t masks[8] = {};
+  alignas(64) std::byte vectors[32][64];
+};
+
 class Translator final : public Engine {
 public:
   Translator(GuestMemory& memory, const TranslatorOptions& options);
@@ -84,6 +92,8 @@ public:
   void remove_hook(GuestAddr address);
   // The next instruction is known to fault. It will not be executed, but it was begun: its hook is called.
   void call_hook_of_fault() { hook_step(state_.registers.rip); }
+  // What is executed next has not been looked at, even if the count and the address are those of the last hook.
+  void forget_hook() { hook_calls_.last_time = UINT64_MAX; }
   // The next instruction was begun before, and its hook called; it is not called again.
   void pass_hook() {
     hook_calls_.last_time = executed_;
@@ -123,6 +133,12 @@ public:
   void read_vector(size_t index, std::byte* to) const;
   void write_vector(size_t index, const std::byte* from);
 
+  // The loaded thread's registers, fast: tens of nanoseconds.
+  void get_thread(ThreadRegisters& to) const;
+  void put_thread(const ThreadRegisters& from);
+
+  // The thread that this engine is given uses x87 already, and the CPU holds its state.
+  void expect_x87() { uses_x87_ = true; }
   // False: no code that may use x87 or MMX was executed yet. Then the guest's x87 state is the initial one,
   // and what the CPU holds is nobody's: the host need not keep it.
   bool uses_x87() const { return uses_x87_; }
