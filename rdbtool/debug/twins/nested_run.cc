@@ -20,8 +20,6 @@ namespace {
 using engine::RSP;
 using Kind = engine::StoreLogEntry::Kind;
 
-constexpr engine::Gpr kArguments[6] = {engine::RDI, engine::RSI, engine::RDX,
-                                       engine::RCX, engine::R8,  engine::R9};
 // So many entries are gone through at a time, if the run is a long one: what is written again and again need
 // not be kept.
 constexpr size_t kDigestAt = 4u << 20;
@@ -53,7 +51,7 @@ void mix(uint64_t& hash, uint64_t word) {
 
 NestedRun::NestedRun(NestedEngine& engine)
     : nested_(engine), engine_(engine.translator()), put_aside_(std::make_unique<NestedState>()) {
-  engine_.set_hook(&NestedRun::at_hook, this);
+  engine_.set_hook(nullptr, this);
 }
 
 NestedRun::~NestedRun() {
@@ -67,7 +65,9 @@ NestedRun::~NestedRun() {
 void NestedRun::hook(uint64_t address, bool Point::* role) {
   auto [place, is_new] = points_.try_emplace(address);
   place->second.*role = true;
-  if (is_new) engine_.add_hook(GuestAddr(address));
+  if (is_new)
+    engine_.add_hook(GuestAddr(address),
+                     {.function = &at_hook, .argument = &place->second, .fast = &at_hook_fast});
 }
 
 void NestedRun::watch(uint64_t address) {
@@ -89,6 +89,8 @@ NestedOutcome NestedRun::run(const NestedState& entry, uint64_t pc, const Nested
   result.bytes.clear();
   result.read_first.clear();
   result.entries.clear();
+  entry_count_ = 0;
+  entry_room_ = std::min(entries_.size(), options.most_entries);
   result.stores.clear();
   result.store_hash = 0;
   done_ = 0;
@@ -231,10 +233,10 @@ bool NestedRun::stack_would_grow(uint64_t address) const {
          (next->second.flags & MAP_GROWSDOWN) != 0;
 }
 
-void NestedRun::at_hook(void* self, uint64_t pc) {
+void NestedRun::at_hook(void* self, void* place, uint64_t pc) {
   auto& run = *static_cast<NestedRun*>(self);
+  const Point& point = *static_cast<const Point*>(place);
   if (!run.running_ || run.ended_) return; // what debug code calls is not the run's
-  const Point& point = run.points_.find(pc)->second;
   if (point.is_return && run.is_back())
     run.note_return();
   else if (point.is_entry)
@@ -242,24 +244,17 @@ void NestedRun::at_hook(void* self, uint64_t pc) {
 }
 
 void NestedRun::note_entry(uint64_t pc) {
-  const uint64_t offset = executed();
-  if (offset == 0) return;
-  if (result_->entries.size() >= options_->most_entries)
+  if (executed() == 0) return;
+  if (entry_count_ >= options_->most_entries)
     return end(NestedOutcome::limit, fmt::format("more than {} calls", options_->most_entries));
-  NestedEntry& entry = result_->entries.emplace_back();
-  const engine::State& state = engine_.state();
-  entry.address = pc;
-  entry.offset = offset;
-  for (size_t i = 0; i < std::size(entry.integer); ++i)
-    entry.integer[i] = state.registers.gpr[kArguments[i]];
+  constexpr size_t kFewest = 64;
+  if (entry_count_ == entries_.size()) entries_.resize(std::max(kFewest, 2 * entry_count_));
+  entry_begin_ = entries_.data();
+  entry_room_ = std::min(entries_.size(), options_->most_entries);
+  NestedEntry& entry = entries_[entry_count_++];
+  write_entry(entry, pc);
   for (size_t i = 0; i < std::size(entry.vector); ++i)
-    std::memcpy(&entry.vector[i], state.vectors[i], sizeof entry.vector[i]);
-  entry.rsp = state.registers.gpr[RSP];
-}
-
-bool NestedRun::is_back() const {
-  const engine::Registers& regs = engine_.state().registers;
-  return regs.rip == back_ && regs.gpr[RSP] == back_sp_;
+    std::memcpy(&entry.vector[i], engine_.state().vectors[i], sizeof entry.vector[i]);
 }
 
 // Everything is noted here: where the budget is used up at the same time, the engine executes one more
@@ -338,6 +333,7 @@ void NestedRun::collect() {
     result.reason = "a pointer of the program's led to memory of rdb's";
   }
   if (result.outcome != NestedOutcome::returned) return;
+  result.entries.assign(entries_.begin(), entries_.begin() + static_cast<ptrdiff_t>(entry_count_));
   if (!read_first_.empty()) read_first_.ranges(result.read_first);
   written_.ranges(result.written);
   if (options_->hashes_stores) {

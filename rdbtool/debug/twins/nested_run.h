@@ -138,7 +138,10 @@ private:
 
   void play();
   void hook(uint64_t address, bool Point::* role);
-  static void at_hook(void* self, uint64_t pc);
+  static void at_hook(void* self, void* point, uint64_t pc);
+  // The same with the guest's FS base and vector registers. False: only at_hook() can do it.
+  static bool at_hook_fast(void* self, void* point, uint64_t pc);
+  void write_entry(NestedEntry& entry, uint64_t pc) const;
   void note_entry(uint64_t pc);
   bool is_back() const;
   void note_return();
@@ -167,6 +170,10 @@ private:
   uint64_t back_sp_ = 0; // the stack pointer there
   uint64_t done_ = 0;    // instructions in earlier slices
   uint64_t slice_begin_ = 0;
+  std::vector<NestedEntry> entries_; // room for them
+  NestedEntry* entry_begin_ = nullptr;
+  size_t entry_room_ = 0; // of that, what the options allow
+  size_t entry_count_ = 0;
   bool running_ = false; // the engine is, with the run's code
   bool ended_ = false;
   UndoLog::Mark end_mark_; // where the log was when it had returned

@@ -71,6 +71,20 @@ X87Results x87_results() {
   return result;
 }
 
+[[gnu::naked]] void store_low_vectors(uint64_t*) {
+  asm(R"(
+      movq %xmm0, (%rdi)
+      movq %xmm1, 8(%rdi)
+      movq %xmm2, 16(%rdi)
+      movq %xmm3, 24(%rdi)
+      movq %xmm4, 32(%rdi)
+      movq %xmm5, 40(%rdi)
+      movq %xmm6, 48(%rdi)
+      movq %xmm7, 56(%rdi)
+      ret
+  )");
+}
+
 void clear_x87() {
   asm volatile("fninit");
 }

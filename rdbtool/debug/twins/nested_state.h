@@ -33,6 +33,9 @@ struct X87Results {
 // From the CPU.
 X87Results x87_results();
 
+// The lower halves of xmm0 to xmm7, eight words. Changes no register.
+void store_low_vectors(uint64_t* to);
+
 // As the host wants it.
 void clear_x87();
 

@@ -117,8 +117,11 @@ inline void in_host(void* context, Body body) {
   auto pc = static_cast<uint64_t>(registers[REG_RIP]);
   uint64_t fs;
   asm volatile("rdfsbase %0" : "=r"(fs));
-  bool in_cache = g_translator->owns(pc) || in_fast_call(static_cast<uint64_t>(registers[REG_RSP])) ||
-                  other_at(pc) != nullptr;
+  const bool in_other = std::any_of(g_others.begin(), g_others.end(), [](const engine::Translator* other) {
+    return other != nullptr && other->in_fast_hook();
+  });
+  bool in_cache = in_other || g_translator->owns(pc) ||
+                  in_fast_call(static_cast<uint64_t>(registers[REG_RSP])) || other_at(pc) != nullptr;
   if (in_cache) asm volatile("wrfsbase %0" : : "r"(g_state->host_fs));
   body();
   if (in_cache) asm volatile("wrfsbase %0" : : "r"(fs));
