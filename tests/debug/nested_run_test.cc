@@ -474,6 +474,7 @@ TEST_F(OwnCodeTest, stubs_act_in_place_of_code) {
     EXPECT_EQ(word(0), 11u);
     EXPECT_EQ(run_.executed(), 7u);
     run_.registers().gpr[RAX] = 0x1234;
+    return true;
   });
   call(rdb_nested_small);
   regs().gpr[RSI] = stub;
@@ -488,9 +489,15 @@ TEST_F(OwnCodeTest, stubs_act_in_place_of_code) {
 
 TEST_F(OwnCodeTest, stubs_refuse_and_throw) {
   const uint64_t stub = own_ + kSize - 16, other = stub + 1, last = stub + 2;
-  run_.add_stub(stub, [&] { run_.refuse("nobody has this function"); });
-  run_.add_stub(other, [&] { throw std::runtime_error("oh"); });
-  run_.add_stub(last, [&] { run_.registers().gpr[RAX] = 21; });
+  run_.add_stub(stub, [&] {
+    run_.refuse("nobody has this function");
+    return true;
+  });
+  run_.add_stub(other, []() -> bool { throw std::runtime_error("oh"); });
+  run_.add_stub(last, [&] {
+    run_.registers().gpr[RAX] = 21;
+    return true;
+  });
   call(rdb_nested_small);
   regs().gpr[RSI] = stub;
   EXPECT_EQ(run_twin(rdb_nested_calls_rsi), NestedOutcome::refused);
@@ -505,13 +512,30 @@ TEST_F(OwnCodeTest, stubs_refuse_and_throw) {
   EXPECT_EQ(word(0), 0u);
 }
 
+// Of a function of the program, for which the host answers at times.
+TEST_F(OwnCodeTest, stubs_let_the_code_run) {
+  bool acts = false;
+  run_.add_stub(place(rdb_nested_callee), [&] {
+    if (acts) run_.registers().gpr[RAX] = 5;
+    return acts;
+  });
+  call(rdb_nested_calls);
+  regs().gpr[RSI] = 3;
+  ASSERT_EQ(run(), NestedOutcome::returned);
+  EXPECT_EQ(result_.registers.gpr[RAX], 77u);
+  EXPECT_EQ(result_.executed, 2 + 3 * 8 + 2u);
+  acts = true;
+  ASSERT_EQ(run(), NestedOutcome::returned);
+  EXPECT_EQ(result_.registers.gpr[RAX], 5u);
+}
+
 // Debug code uses the engine and writes to the program's memory, and the run around it does not notice.
 TEST_F(OwnCodeTest, what_debug_code_does_is_undone_to_a_mark) {
   const uint64_t stub = own_ + kSize - 16;
   bool acts = false;
   run_.add_stub(stub, [&] {
     run_.registers().gpr[RAX] = 1;
-    if (!acts) return;
+    if (!acts) return true;
     run_.run_debug_code([&] {
       UndoLog& log = nested_.log();
       EXPECT_EQ(word(0), 11u);
@@ -532,6 +556,7 @@ TEST_F(OwnCodeTest, what_debug_code_does_is_undone_to_a_mark) {
     });
     EXPECT_EQ(word(0), 11u);
     EXPECT_EQ(word(50), 50 * 0x9E3779B97F4A7C15);
+    return true;
   });
   run_.watch(place(rdb_nested_sum));
   options_.hashes_stores = true;

@@ -195,8 +195,7 @@ void NestedRun::deal_with_stub() {
   const uint64_t place = registers().rip;
   auto stub = stubs_.find(place);
   if (stub == stubs_.end()) return;
-  stub->second();
-  if (ended_ || registers().rip != place) return;
+  if (!stub->second() || ended_ || registers().rip != place) return;
   registers().rip = word_at(registers().gpr[RSP]);
   registers().gpr[RSP] += sizeof(uint64_t);
   // It may have been called with a jump, as the last thing that the function does.

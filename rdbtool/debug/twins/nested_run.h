@@ -17,7 +17,8 @@
 // - entries of functions are noted when they are executed: arguments and time. This is a hook in translated
 //   code, so that thousands of functions can be watched;
 // - at stubs the host acts in place of code: a function of the host is called, and then the guest goes on
-//   where the stub was called from.
+//   where the stub was called from. A stub is an address of rdb's own where nothing else is, or the entry of
+//   a function of the program for which the host answers at times.
 // Addresses are watched for all runs, and stubs are there for all runs, since code is translated with them.
 //
 // A stub may run debug code. That has its own calls of guest functions and its own writes to the program's
@@ -109,9 +110,9 @@ public:
 
   // Entries of this function are told, but for the entry with which a run begins.
   void watch(uint64_t address);
-  // In memory of rdb's own. The function finds registers() as code there would, and may change them. If it
-  // does not change rip, it returns to where it was called from.
-  using Stub = std::function<void()>;
+  // The function finds registers() as code there would, and may change them. If it does not change rip, the
+  // guest returns to where the stub was called from. False: it has not acted, and what is there is executed.
+  using Stub = std::function<bool()>;
   void add_stub(uint64_t address, Stub stub);
 
   // `entry`: the guest's state where the function begins, but for the function itself, which is at `pc`. The
