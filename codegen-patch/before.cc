@@ -4,7 +4,7 @@
 #include "codegen-patch/debug_names.h"
 #include "codegen-patch/placement.h"
 #include "codegen-patch/records.h"
-#include "llvm-passes/extractor/declarations.h"
+#include "llvm-passes/extractor/marked_view.h"
 #include "llvm-passes/extractor/markers.h"
 
 #include "llvm/IR/DIBuilder.h"
@@ -22,68 +22,6 @@ namespace {
 
 using namespace llvm;
 using extractor::Variable;
-
-// Which debug function belongs to the marker of a region in this host? By the host's name; hosts whose name
-// the regions changed (lambdas are numbered through) by their order.
-class Hosts {
-public:
-  Hosts(const extractor::Extraction& extraction, Module& module) {
-    std::map<unsigned, std::vector<size_t>> functions;
-    for (size_t i = 0; i < extraction.functions.size(); ++i)
-      functions[extraction.functions[i].region].push_back(i);
-    std::map<unsigned, std::vector<CallInst*>> marks;
-    for (Function& function : module)
-      for (const extractor::Marker& marker : extractor::find_markers(function))
-        if (marker.what == "mark") marks[marker.region].push_back(marker.call);
-    for (auto& [region, calls] : marks) {
-      std::vector<size_t>& candidates = functions[region];
-      std::vector<CallInst*> rest;
-      std::set<size_t> taken;
-      for (CallInst* call : calls) {
-        bool found = false;
-        for (size_t candidate : candidates)
-          if (extraction.functions[candidate].host == call->getFunction()->getName() &&
-              taken.insert(candidate).second) {
-            function_of_[call] = candidate;
-            found = true;
-            break;
-          }
-        if (!found) rest.push_back(call);
-      }
-      std::erase_if(candidates, [&](size_t candidate) { return taken.contains(candidate); });
-      if (rest.size() == candidates.size())
-        for (size_t i = 0; i < rest.size(); ++i)
-          function_of_[rest[i]] = candidates[i];
-    }
-  }
-  std::optional<size_t> find(CallInst* mark) const {
-    auto found = function_of_.find(mark);
-    return found == function_of_.end() ? std::nullopt : std::optional(found->second);
-  }
-
-private:
-  std::map<CallInst*, size_t> function_of_;
-};
-
-// The addresses of a host's variables, by key.
-std::map<std::pair<std::string, unsigned>, Value*> variable_addresses(Function& host) {
-  std::map<std::pair<std::string, unsigned>, Value*> result;
-  std::map<std::string, unsigned> seen;
-  for (const extractor::AnnotatedVariable& variable : extractor::find_variables(host)) {
-    std::string key = extractor::parse_variable_note(variable.note).key;
-    unsigned ordinal = seen[key]++;
-    result[{key, ordinal}] = variable.address;
-  }
-  for (Instruction& instruction : host.getEntryBlock())
-    if (isa<AllocaInst>(instruction) && instruction.getName() == "this.addr")
-      result[{"this", 0}] = &instruction;
-  for (AllocaInst* slot : extractor::find_unreached_variables(host)) {
-    std::string key = "|" + slot->getName().str();
-    unsigned ordinal = seen[key]++;
-    result[{key, ordinal}] = slot;
-  }
-  return result;
-}
 
 // The stack slot in which a host without optimisation keeps a pointer parameter.
 AllocaInst* slot_of_parameter(Argument& parameter) {
@@ -216,17 +154,12 @@ static std::set<unsigned> derived_from(Value& address) {
 }
 
 void Placement::before_optimisation(Module& module) {
-  Hosts hosts(extraction_, module);
   std::map<const Function*, std::set<size_t>> regions;
-  std::vector<std::pair<CallInst*, size_t>> marks;
-  for (Function& function : module)
-    for (const extractor::Marker& marker : extractor::find_markers(function))
-      if (std::optional<size_t> index = hosts.find(marker.call);
-          index && extraction_.functions[*index].refused.empty()) {
-        seen_[*index] = true;
-        regions[&function].insert(*index);
-        marks.emplace_back(marker.call, *index);
-      }
+  std::vector<extractor::RegionMark> marks = extractor::find_region_marks(extraction_, module);
+  for (const auto& [mark, index] : marks) {
+    seen_[index] = true;
+    regions[mark->getFunction()].insert(index);
+  }
   std::set<const Function*> followed;
   if (optimised_) followed = calls_.find(module, regions, expected_);
   for (const auto& [function, own] : regions)
@@ -235,13 +168,13 @@ void Placement::before_optimisation(Module& module) {
   tags_.record_globals(module);
   code_.emplace(module, followed, expected_);
   recorder.add_functions(tags_, *code_);
-  std::map<Function*, std::map<std::pair<std::string, unsigned>, Value*>> addresses;
+  std::map<Function*, extractor::VariableAddresses> addresses;
   for (const auto& [mark, index] : marks) {
     recorder.add_label(*mark, index);
     if (records_ == Records::kNone) continue;
     Function& host = *mark->getFunction();
     auto [known, is_new] = addresses.try_emplace(&host);
-    if (is_new) known->second = variable_addresses(host);
+    if (is_new) known->second = extractor::variable_addresses(host);
     for (const Variable& variable : extraction_.functions[index].variables) {
       auto found = known->second.find({variable.key, variable.ordinal});
       if (found == known->second.end()) continue;

@@ -142,7 +142,7 @@ std::string count(size_t number, const std::string& what) {
 
 class Inspector {
 public:
-  explicit Inspector(const Descriptors& d) : d_(d) {
+  Inspector(const Descriptors& d, const TwinTexts& twins) : d_(d), twins_(twins) {
     for (const Source& source : d.sources)
       sources_[source.id] = &source;
     for (const Location& location : d.locations)
@@ -174,6 +174,21 @@ private:
       out_ += "\n";
     }
     out_ += count(d_.regions.size(), "region") + ", " + count(d_.locations.size(), "location") + "\n";
+    if (!twins_.empty()) show_twins();
+  }
+
+  void show_twins() {
+    size_t functions = 0;
+    size_t regions = 0;
+    for (const auto& [name, text] : twins_)
+      for (std::string_view rest = text; !rest.empty();) {
+        std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+        if (line.starts_with("function ")) ++functions;
+        if (line.starts_with("region ")) ++regions;
+      }
+    out_ += "twins of " + count(functions, "function") + " of " + count(twins_.size(), "file") + ", with " +
+            count(regions, "region") + "\n";
   }
 
   void show(const Region& region) {
@@ -209,6 +224,7 @@ private:
   }
 
   const Descriptors& d_;
+  const TwinTexts& twins_;
   std::map<uint32_t, const Source*> sources_;
   std::map<uint32_t, std::vector<const Location*>> locations_;
   std::map<std::pair<uint32_t, uint32_t>, std::vector<const Argument*>> arguments_;
@@ -236,8 +252,8 @@ std::string describe(const Argument& argument) {
   return text;
 }
 
-std::string inspection(const Descriptors& descriptors) {
-  return Inspector(descriptors).run();
+std::string inspection(const Descriptors& descriptors, const TwinTexts& twins) {
+  return Inspector(descriptors, twins).run();
 }
 
 } // namespace rdb::descriptors

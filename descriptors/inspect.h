@@ -4,13 +4,15 @@
 
 #include "descriptors/descriptor.h"
 
+#include <map>
 #include <string>
 
 namespace rdb::descriptors {
 
 // Regions by file and line, each with its locations and where its arguments live there; then whose each
-// symbol is.
-std::string inspection(const Descriptors& descriptors);
+// symbol is. `twins` is the bundle's, by the name of their files: the text of section .rdbtwin.
+using TwinTexts = std::map<std::string, std::string>;
+std::string inspection(const Descriptors& descriptors, const TwinTexts& twins = {});
 
 // "register rdi", "stack rbp-24", "unavailable: stale ..."
 std::string describe(const Argument& argument);

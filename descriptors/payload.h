@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What rdb-clang adds to an object file beside the program's code: descriptors, the debug object, stripped
-// sources. They travel in sections that linkers leave out of their output (SHF_EXCLUDE), so that `ar`,
-// `ld -r` and parallel builds carry them and programs never contain them. Addresses are relocations, so
-// whoever moves the code keeps them right.
+// What rdb-clang adds to an object file beside the program's code: descriptors, the debug object, the twin
+// object, stripped sources. They travel in sections that linkers leave out of their output (SHF_EXCLUDE), so
+// that `ar`, `ld -r` and parallel builds carry them and programs never contain them. Addresses are
+// relocations, so whoever moves the code keeps them right.
 #pragma once
 
 #include "descriptors/elf_file.h"
@@ -38,6 +38,7 @@ struct Payload {
   std::string descriptors; // text, addresses written @K
   std::vector<AddressEntry> addresses;
   std::string debug_object; // ELF relocatable; undefined symbols are slots __rdb_slot_<symbol>
+  std::string twin_object;  // ELF relocatable: the unit once more, to be run beside the program; may be empty
   std::vector<SourceText> sources;
 };
 

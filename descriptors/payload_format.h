@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The bytes of section .rdb. A record begins with PayloadHeader, goes on with its address table, then with
-// byte strings, each a 64-bit length and the bytes, padded to 8: unit, descriptors, debug object, and for
-// each source its id (as length without bytes) and its text. Records say how long they are, since `ld -r`
-// joins the sections of its inputs.
+// byte strings, each a 64-bit length and the bytes, padded to 8: unit, descriptors, debug object, twin
+// object, and for each source its id (as length without bytes) and its text. Records say how long they are,
+// since `ld -r` joins the sections of its inputs.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace rdb::descriptors {
 
-inline constexpr char kPayloadMagic[8] = {'R', 'D', 'B', 'P', 'A', 'Y', '0', '1'};
+inline constexpr char kPayloadMagic[8] = {'R', 'D', 'B', 'P', 'A', 'Y', '0', '2'};
 
 struct PayloadHeader {
   char magic[8];

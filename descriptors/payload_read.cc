@@ -14,6 +14,13 @@ namespace {
   throw elf::Error("section .rdb is damaged");
 }
 
+// The last two characters of the magic number are the version.
+bool is_of_another_version(const PayloadHeader& header) {
+  constexpr size_t kName = sizeof header.magic - 2;
+  return std::memcmp(header.magic, kPayloadMagic, kName) == 0 &&
+         std::memcmp(header.magic + kName, kPayloadMagic + kName, 2) != 0;
+}
+
 // Takes values from the front of a record.
 class Taker {
 public:
@@ -71,6 +78,8 @@ private:
   // Returns the record's size.
   uint64_t read_record(std::string_view bytes, uint64_t offset, std::vector<CarriedPayload>& result) {
     auto header = Taker(bytes).value<PayloadHeader>();
+    if (is_of_another_version(header))
+      throw elf::Error("the object is by another version of rdb-clang: compile its source again");
     if (std::memcmp(header.magic, kPayloadMagic, sizeof header.magic) != 0 || header.size % 8 != 0 ||
         header.size < sizeof header || header.size > bytes.size())
       damaged();
@@ -83,6 +92,7 @@ private:
     carried.payload.unit = taker.string();
     carried.payload.descriptors = taker.string();
     carried.payload.debug_object = taker.string();
+    carried.payload.twin_object = taker.string();
     for (uint64_t i = 0; i < header.sources; ++i) {
       SourceText source;
       source.id = static_cast<uint32_t>(taker.value<uint64_t>());
@@ -98,7 +108,9 @@ private:
     target.tls = (slot.flags & kAddressTls) != 0;
     auto found = relocations_.find(at);
     if (found == relocations_.end() || ELF64_R_TYPE(found->second.r_info) != R_X86_64_64) return target;
-    const elf::Symbol& symbol = object_.symbols()[ELF64_R_SYM(found->second.r_info)];
+    uint64_t number = ELF64_R_SYM(found->second.r_info);
+    if (number >= object_.symbols().size()) damaged();
+    const elf::Symbol& symbol = object_.symbols()[number];
     target.offset = found->second.r_addend;
     if (target.tls && symbol.defined()) {
       target.symbol = symbol.index;

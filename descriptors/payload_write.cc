@@ -112,6 +112,7 @@ Record make_record(const elf::File& object, const Payload& payload) {
   append_string(record.bytes, payload.unit);
   append_string(record.bytes, payload.descriptors);
   append_string(record.bytes, payload.debug_object);
+  append_string(record.bytes, payload.twin_object);
   for (const SourceText& source : payload.sources) {
     append(record.bytes, uint64_t{source.id});
     append_string(record.bytes, source.text);

@@ -3,6 +3,7 @@
 #include "descriptors/words.h"
 
 #include <array>
+#include <cstdio>
 
 namespace rdb::descriptors {
 
@@ -130,6 +131,24 @@ unsigned register_size(Register number) {
         !bank.names[number - bank.first].empty())
       return bank.size;
   return 0;
+}
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (char c : text) {
+    unsigned char u = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (u < 0x20 || u == 0x7f) {
+      char buffer[8];
+      std::snprintf(buffer, sizeof buffer, "\\x%02x", u);
+      result += buffer;
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
 }
 
 } // namespace rdb::descriptors

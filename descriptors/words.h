@@ -31,6 +31,9 @@ std::span<const Word<Side>> side_words();
 std::span<const Word<Owner>> owner_words();
 std::span<const OpWord> op_words();
 
+// A string field: in quotes, with escapes.
+std::string quoted(std::string_view text);
+
 template <class Table, class Enum>
 std::string_view word_of(const Table& table, Enum value) {
   for (const auto& entry : table)

@@ -16,24 +16,6 @@ std::string hex(uint64_t value) {
   return buffer;
 }
 
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (char c : text) {
-    unsigned char u = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (u < 0x20 || u == 0x7f) {
-      char buffer[8];
-      std::snprintf(buffer, sizeof buffer, "\\x%02x", u);
-      result += buffer;
-    } else {
-      result += c;
-    }
-  }
-  return result + '"';
-}
-
 // One record: fields joined by single spaces.
 class Record {
 public:

@@ -4,11 +4,13 @@
 #include "llvm-passes/driver/unit.h"
 
 #include "codegen-patch/placement.h"
+#include "codegen-patch/signatures.h"
 #include "descriptors/payload.h"
 #include "llvm-passes/driver/dependencies.h"
 #include "llvm-passes/driver/frontend.h"
 #include "llvm-passes/driver/messages.h"
 #include "llvm-passes/driver/object_check.h"
+#include "llvm-passes/driver/twin.h"
 #include "llvm-passes/driver/unit_payload.h"
 #include "llvm-passes/extractor/debug_module.h"
 #include "llvm-passes/extractor/declarations.h"
@@ -116,6 +118,9 @@ public:
   ObjectAction(const RegionFiles& files, ViewKind kind, extractor::Captures& captures)
       : files_(files), kind_(kind), captures_(captures) {}
 
+  // Is given the twin to finish, when everything else is done.
+  void set_twin(Twin* twin) { twin_ = twin; }
+
 protected:
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
                                                         llvm::StringRef file) override {
@@ -126,11 +131,17 @@ protected:
     consumers.push_back(std::move(code));
     return std::make_unique<clang::MultiplexConsumer>(std::move(consumers));
   }
+  void EndSourceFileAction() override {
+    if (twin_ && getCompilerInstance().hasASTConsumer())
+      twin_->finish(getCompilerInstance(), *getCodeGenerator());
+    EmitObjAction::EndSourceFileAction();
+  }
 
 private:
   const RegionFiles& files_;
   ViewKind kind_;
   extractor::Captures& captures_;
+  Twin* twin_ = nullptr;
 };
 
 // Reads the program, and tells what its lambdas capture.
@@ -277,7 +288,9 @@ private:
       message_options_ = compiler.getDiagnosticOpts();
       map_messages(compiler, files_, ViewKind::kStripped);
       compiler.getCodeGenOpts().PassBuilderCallbacks.push_back([this](llvm::PassBuilder& builder) {
-        if (!files_.empty()) inlining_.attach(builder);
+        if (files_.empty()) return;
+        inlining_.attach(builder);
+        signatures_.attach(builder);
       });
     };
     return run_frontend(run);
@@ -474,7 +487,7 @@ private:
   }
 
   // One descriptor compile.
-  bool place(codegen::Placement& placement, const std::string& output) {
+  bool place(codegen::Placement& placement, Twin* twin, const std::string& output) {
     std::vector<const char*> arguments = without_side_outputs(arguments_);
     FrontendRun run = frontend_run(ViewKind::kMarked);
     run.arguments = arguments;
@@ -483,10 +496,17 @@ private:
       // Its records are those of a compile without -g: clang would follow variables by assignments instead.
       auto& code = compiler.getCodeGenOpts();
       code.setAssignmentTrackingMode(clang::CodeGenOptions::AssignmentTrackingOpts::Disabled);
-      code.PassBuilderCallbacks.push_back([&](llvm::PassBuilder& builder) { placement.attach(builder); });
+      // The twin's facts come from the syntax tree.
+      if (twin) code.ClearASTBeforeBackend = 0;
+      code.PassBuilderCallbacks.push_back([&](llvm::PassBuilder& builder) {
+        if (twin) twin->attach(builder);
+        placement.attach(builder);
+      });
     };
     run.action = [&](clang::CompilerInstance&) {
-      return std::make_unique<ObjectAction>(files_, ViewKind::kMarked, captures_);
+      auto action = std::make_unique<ObjectAction>(files_, ViewKind::kMarked, captures_);
+      action->set_twin(twin);
+      return action;
     };
     return run_frontend(run);
   }
@@ -494,17 +514,23 @@ private:
   // Looks only at code that matters to regions, as far as the compile of the program has shown which does;
   // at all of it if the optimiser did something else this time.
   int describe(const ObjectFile& program, const TemporaryFile& debug_object) {
-    if (auto result = describe(program, debug_object, &inlining_)) return *result;
-    return describe(program, debug_object, nullptr).value_or(1);
+    auto line_of_region = [this](unsigned region) {
+      auto place = files_.find_region(region);
+      return place ? place->region->begin_line : 0;
+    };
+    Twin twin(extraction_, {extraction_.unit, facts_.source, directory()}, line_of_region,
+              signatures_.functions());
+    if (auto result = describe(program, debug_object, &inlining_, twin)) return *result;
+    return describe(program, debug_object, nullptr, twin).value_or(1);
   }
 
   // Nothing if the optimiser did not do what was expected.
   std::optional<int> describe(const ObjectFile& program, const TemporaryFile& debug_object,
-                              const codegen::Inlining* expected) {
+                              const codegen::Inlining* expected, Twin& twin) {
     TemporaryFile output;
     codegen::Placement placement(extraction_, facts_.optimisation > 0,
                                  codegen::Placement::Records::kVariables, expected);
-    if (!place(placement, output.path())) return 1;
+    if (!place(placement, twin.object().empty() ? &twin : nullptr, output.path())) return 1;
     if (!placement.is_as_expected()) return std::nullopt;
     ObjectFile descriptor(output.path());
     ObjectCheck check(program, descriptor);
@@ -512,9 +538,24 @@ private:
                          check,  facts_.source, directory(), options_.command};
     descriptors::Payload payload = make_payload(unit);
     payload.debug_object = debug_object.read();
+    payload.twin_object = twin.object();
     if (report_regions(unit, options_.lost_regions, message_options_)) return 1;
+    if (!twin.failure().empty()) report_missing_twin(twin.failure());
     descriptors::append_payload(facts_.output, payload);
     return 0;
+  }
+
+  // The regions are there, but only in place.
+  void report_missing_twin(const std::string& why) {
+    if (options_.lost_regions == LostRegions::kIgnore || message_options_.IgnoreWarnings) return;
+    for (const extractor::RegionFile& file : files_.files())
+      if (!file.scan.regions.empty()) {
+        const source::Region& region = file.scan.regions[0];
+        print_message(Level::Warning, file, region.begin_line, region.begin_column,
+                      "the functions around the debug regions of this file have no twins: " + why,
+                      message_options_);
+        return;
+      }
   }
 
   static std::string directory() {
@@ -528,7 +569,8 @@ private:
   const UnitOptions& options_;
   RegionFiles files_;
   UnitFacts facts_;
-  codegen::Inlining inlining_; // of the program
+  codegen::Inlining inlining_;     // of the program
+  codegen::Signatures signatures_; // of the program
   clang::DiagnosticOptions message_options_;
   extractor::Extraction extraction_;
   std::map<std::string, std::vector<unsigned>> mentions_; // regions by the words in them, if that was asked

@@ -31,8 +31,9 @@ namespace {
 bool belongs_to_bundle(const std::string& name, bool is_folder) {
   size_t slashes = static_cast<size_t>(std::count(name.begin(), name.end(), '/'));
   bool source = name.starts_with("sources/"); // sources/NUMBER/NAME
-  if (is_folder) return name == "sources" || (source && slashes == 1);
-  return name == "descriptors" || name == "module.so" || (source && slashes == 2);
+  bool twin = name.starts_with("twins/") && name.ends_with(".o");
+  if (is_folder) return name == "sources" || name == "twins" || (source && slashes == 1);
+  return name == "descriptors" || name == "module.so" || (source && slashes == 2) || (twin && slashes == 1);
 }
 
 // Why a folder is not a bundle that rdb-clang has made, and nothing but that; empty if it is one.

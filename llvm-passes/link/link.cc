@@ -345,6 +345,9 @@ private:
       if (!unit->carried->payload.debug_object.empty()) add_object(unit->carried->payload.debug_object);
     add_object(slot_object(combined.descriptors, empty_slots_));
     link_module(command_, objects, support_library_, runtime_, scratch_.path(), bundle.path("module.so"));
+    for (const LinkUnit* unit : live)
+      if (const descriptors::Payload& payload = unit->carried->payload; !payload.twin_object.empty())
+        bundle.write(twin_path(unit->object, payload.unit), payload.twin_object);
     for (const BundleSource& source : combined.sources)
       bundle.write_source(source.path, source.text);
     std::string text = descriptors::write(combined.descriptors);
@@ -352,6 +355,15 @@ private:
       limit("descriptors of {} bytes; rdb reads at most {}", text.size(), descriptors::kMaxText);
     bundle.write("descriptors", text);
     bundle.publish();
+  }
+
+  // The key comes out of a file, and becomes a name of one.
+  static std::string twin_path(const std::string& object, const std::string& key) {
+    bool is_key = !key.empty() && std::ranges::all_of(key, [](char c) {
+      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    });
+    if (!is_key) user_error("the debug information in {} cannot be used: '{}' is no key", object, key);
+    return "twins/" + key + ".o";
   }
 
   struct NamedPayload {

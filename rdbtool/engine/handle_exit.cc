@@ -164,7 +164,7 @@ Translator::Next Translator::handle_input(Stop& stop, const Exit& exit) {
 }
 
 Translator::Next Translator::handle_emulated(Stop& stop, const Exit& exit) {
-  if (options_.log_stores) log_stores_of(*exit.instruction);
+  if (options_.log_stores) log_accesses_of(*exit.instruction);
   return emulate(stop, *exit.instruction);
 }
 

@@ -47,6 +47,7 @@ struct State {
   uint64_t host_rsp = 0;
   uint64_t host_fs = 0;
   uint32_t mxcsr_host = 0x1F80;
+  bool logs_loads = false;
   // As many of them, and of their bytes, as the CPU has.
   alignas(64) std::byte vectors[32][64] = {};
   uint64_t masks[8] = {};

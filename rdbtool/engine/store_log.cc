@@ -8,11 +8,14 @@
 #include "rdbtool/engine/instructions/decoded.h"
 #include "rdbtool/engine/instructions/odd_operand.h"
 #include "rdbtool/engine/instructions/operand.h"
+#include "rdbtool/engine/load_log.h"
 #include "rdbtool/engine/state.h"
 #include "rdbtool/engine/translator.h"
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
+#include <utility>
 
 namespace rdb::engine {
 namespace {
@@ -103,7 +106,7 @@ void emit_store_log(Emitter& emit, State& state, const Instruction& instruction,
     emit.u32(place);
     code(emit, {0xC7, 0x80}); // mov dword [rax + place + 8], size
     emit.u32(place + offsetof(StoreLogEntry, size));
-    emit.u32(size);
+    emit.u32(size_and_kind(size, entry == 0 ? StoreLogEntry::Kind::store : StoreLogEntry::Kind::more));
     emit_load_old(emit, size);
     code(emit, {0x48, 0x89, 0x88}); // mov [rax + place + 16], rcx
     emit.u32(place + offsetof(StoreLogEntry, old));
@@ -130,29 +133,48 @@ StoreLogEntry* Translator::store_log_end() const {
   return reinterpret_cast<StoreLogEntry*>(state_.log_cursor);
 }
 
-// What the host has to log, because no short sequence of instructions could.
-void Translator::log_stores_of(const Instruction& instruction) {
-  std::vector<std::byte> bytes;
-  auto log = [&](uint64_t address, size_t size) {
-    bytes.resize(size);
-    size = memory_.read(GuestAddr(address), bytes.data(), size);
-    auto* entry = reinterpret_cast<StoreLogEntry*>(state_.log_cursor);
-    if (static_cast<size_t>(log_end_ - entry) < size / 8 + 4) limit("an undo log of more than its size");
-    for (size_t at = 0; at < size; ++entry) {
-      uint32_t part = chunk_of(static_cast<uint32_t>(std::min<size_t>(size - at, 8)));
-      *entry = {address + at, part, 0, 0};
-      std::memcpy(&entry->old, bytes.data() + at, part);
+// The host may write any number of entries for one instruction, and translated code does not look whether
+// there is room for its own: so the run ends where the log might, at the earliest behind this instruction.
+void Translator::leave_room_in_log() {
+  const auto left = static_cast<size_t>(log_end_ - store_log_end()) / kMostLogEntries;
+  run_target_ = std::min(run_target_, executed_ + 1 + (left > kSlack ? left - kSlack : 0));
+}
+
+void Translator::log_store_of(uint64_t address, size_t size) {
+  constexpr size_t kPart = 4096;
+  std::byte bytes[kPart];
+  auto kind = StoreLogEntry::Kind::store;
+  for (size_t done = 0; done < size;) {
+    const size_t some = memory_.read(GuestAddr(address + done), bytes, std::min(size - done, kPart));
+    if (some == 0) return;
+    auto* entry = store_log_end();
+    if (static_cast<size_t>(log_end_ - entry) < some / 8 + 4) limit("an undo log of more than its size");
+    for (size_t at = 0; at < some; ++entry) {
+      const uint32_t part = chunk_of(static_cast<uint32_t>(std::min<size_t>(some - at, 8)));
+      *entry = {address + done + at, static_cast<uint16_t>(part),
+                std::exchange(kind, StoreLogEntry::Kind::more), 0, 0};
+      std::memcpy(&entry->old, bytes + at, part);
       at += part;
     }
     state_.log_cursor = reinterpret_cast<uint64_t>(entry);
-  };
+    done += some;
+  }
+}
+
+// What the host has to log, because no short sequence of instructions could.
+void Translator::log_accesses_of(const Instruction& instruction) {
+  if (options_.log_loads) {
+    for (const MemoryAccess& load : loads_of(instruction, *this, memory_))
+      log_load_of(load.address, load.size);
+  }
   // The extended state's size is not in its operand.
   if (instruction.kind == Kind::emulated && instruction.memory) {
-    log(operand_address(instruction, state_.registers), cpu().xsave_size);
-    return;
+    log_store_of(operand_address(instruction, state_.registers), cpu().xsave_size);
+  } else if (store_form(instruction).kind != StoreForm::Kind::none) {
+    for (const MemoryAccess& access : memory_accesses(instruction, *this))
+      if (access.write) log_store_of(access.address, access.size);
   }
-  for (const MemoryAccess& access : memory_accesses(instruction, *this))
-    if (access.write) log(access.address, access.size);
+  leave_room_in_log();
 }
 
 } // namespace rdb::engine

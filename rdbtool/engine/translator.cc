@@ -48,6 +48,7 @@ Translator::Translator(GuestMemory& memory, const TranslatorOptions& options)
   state_.fast_context = this;
   state_.hook_entry = &hook_entry;
   state_.fast_hook_entry = &fast_hook_entry;
+  state_.logs_loads = options.log_loads;
 }
 
 Stop Translator::run(uint64_t limit, FirstStop first) {
@@ -237,7 +238,7 @@ Block& Translator::make(Flavour flavour, std::span<const PathStep> path, PathEnd
 
 Translator::Next Translator::step(Stop& stop, uint64_t most) {
   uint64_t pc = state_.registers.rip;
-  if (!watches_.empty() && !hook_step(pc)) return Next::go_on;
+  if ((!watches_.empty() || options_.log_stores) && !hook_step(pc)) return Next::go_on;
   cache_.make_room();
   Block* block = private_block(pc, most);
   if (block == nullptr) return no_code(stop);
@@ -254,7 +255,8 @@ Translator::Next Translator::step(Stop& stop, uint64_t most) {
   }
   if (options_.log_stores) {
     find_basic(memory_, stops_, pc, 1, path_);
-    log_stores_of(path_.steps[0].instruction);
+    const Instruction& instruction = path_.steps[0].instruction;
+    if (instruction.kind != Kind::emulated) log_accesses_of(instruction); // else when it is carried out
   }
   passes_stop_ = false;
   next_entry_.must_step = false;

@@ -40,6 +40,15 @@ struct TranslatorOptions {
   bool step_only = false; // one instruction at a time: the oracle
   // Keep what stores overwrite: see set_store_log(). Without superblocks.
   bool log_stores = false;
+  bool log_loads = false; // in the same log: see load_log.h
+};
+
+// All registers of a thread but those of x87, which stay in the CPU.
+struct ThreadRegisters {
+  Registers general;
+  uint32_t mxcsr = 0x1F80;
+  uint64_t masks[8] = {};
+  alignas(64) std::byte vectors[32][64];
 };
 
 class Translator final : public Engine {
@@ -83,6 +92,8 @@ public:
   void remove_hook(GuestAddr address);
   // The next instruction is known to fault. It will not be executed, but it was begun: its hook is called.
   void call_hook_of_fault() { hook_step(state_.registers.rip); }
+  // What is executed next has not been looked at, even if the count and the address are those of the last hook.
+  void forget_hook() { hook_calls_.last_time = UINT64_MAX; }
   // The next instruction was begun before, and its hook called; it is not called again.
   void pass_hook() {
     hook_calls_.last_time = executed_;
@@ -112,8 +123,9 @@ public:
   // host's, or one that run() has stopped before.
   bool handle_write_trap(void* ucontext);
 
-  // With log_stores: where entries go from now on. It must have room for 8 entries per instruction that run()
-  // is allowed.
+  // With log_stores: where entries go from now on. It must have room for kMostLogEntries for each instruction
+  // that run() is allowed, and 256 more. Where single instructions take more room than that, run() stops
+  // before its limit, as if it were reached.
   void set_store_log(std::span<StoreLogEntry> log);
   StoreLogEntry* store_log_end() const; // after the last entry
 
@@ -121,6 +133,12 @@ public:
   void read_vector(size_t index, std::byte* to) const;
   void write_vector(size_t index, const std::byte* from);
 
+  // The loaded thread's registers, fast: tens of nanoseconds.
+  void get_thread(ThreadRegisters& to) const;
+  void put_thread(const ThreadRegisters& from);
+
+  // The thread that this engine is given uses x87 already, and the CPU holds its state.
+  void expect_x87() { uses_x87_ = true; }
   // False: no code that may use x87 or MMX was executed yet. Then the guest's x87 state is the initial one,
   // and what the CPU holds is nobody's: the host need not keep it.
   bool uses_x87() const { return uses_x87_; }
@@ -211,7 +229,10 @@ private:
   void restore_spilled(const MapEntry& entry, long long* gregs) const;
   void leave_for_fault(long long* gregs);
   void forget_unwatched_code();
-  void log_stores_of(const Instruction& instruction);
+  void log_accesses_of(const Instruction& instruction);
+  void log_store_of(uint64_t address, size_t size);
+  void log_load_of(uint64_t address, size_t size);
+  void leave_room_in_log();
 
   // What is known about an address within translated code; null if nothing.
   const MapEntry* map_entry(uint64_t host_pc);

@@ -123,6 +123,22 @@ void Translator::leave_fast_hook(void* ucontext) {
   asm volatile("rdgsbase %0" : "=r"(state_.registers.gs_base));
 }
 
+void Translator::get_thread(ThreadRegisters& to) const {
+  const size_t count = cpu().avx512 ? 32 : 16;
+  to.general = state_.registers;
+  to.mxcsr = state_.mxcsr_guest;
+  std::memcpy(to.vectors, state_.vectors, count * sizeof to.vectors[0]);
+  std::memcpy(to.masks, state_.masks, sizeof to.masks);
+}
+
+void Translator::put_thread(const ThreadRegisters& from) {
+  const size_t count = cpu().avx512 ? 32 : 16;
+  state_.registers = from.general;
+  state_.mxcsr_guest = from.mxcsr;
+  std::memcpy(state_.vectors, from.vectors, count * sizeof from.vectors[0]);
+  std::memcpy(state_.masks, from.masks, sizeof from.masks);
+}
+
 void Translator::read_vector(size_t index, std::byte* to) const {
   std::memcpy(to, state_.vectors[index], 32);
 }

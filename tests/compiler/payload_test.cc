@@ -27,6 +27,7 @@ protected:
     p.unit = "u1";
     p.descriptors = "rdb-descriptors 2\n";
     p.debug_object = "not looked at";
+    p.twin_object = "nor that";
     p.sources = {{4, "int x;\n"}, {9, ""}};
     for (const elf::Symbol& symbol : object.symbols())
       if (symbol.name == "_Z5plaini" || symbol.name == "_Z5otheri")
@@ -90,6 +91,7 @@ TEST_F(PayloadTest, WhatIsAppendedIsReadBack) {
   EXPECT_EQ(found[0].payload.unit, "u1");
   EXPECT_EQ(found[0].payload.descriptors, "rdb-descriptors 2\n");
   EXPECT_EQ(found[0].payload.debug_object, "not looked at");
+  EXPECT_EQ(found[0].payload.twin_object, "nor that");
   ASSERT_EQ(found[0].payload.sources.size(), 2u);
   EXPECT_EQ(found[0].payload.sources[0].id, 4u);
   EXPECT_EQ(found[0].payload.sources[0].text, "int x;\n");
@@ -205,6 +207,20 @@ TEST_F(PayloadTest, DamageIsAnError) {
   }
   EXPECT_THROW(with_payload(good, {}), elf::Error);
   EXPECT_THROW(with_payload("", {}), elf::Error);
+}
+
+TEST_F(PayloadTest, OtherVersionsAreToldFromDamage) {
+  compile("a", kSource);
+  add_sample("a.o");
+  std::string bytes = get("a.o");
+  bytes[bytes.find("RDBPAY") + 7] = '1';
+  elf::File object(bytes);
+  try {
+    read_payloads(object);
+    FAIL();
+  } catch (const elf::Error& error) {
+    EXPECT_NE(std::string(error.what()).find("another version of rdb-clang"), std::string::npos);
+  }
 }
 
 TEST(Sha256, KnownAnswers) {

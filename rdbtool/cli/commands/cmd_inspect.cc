@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `rdb inspect`: what a bundle knows, as a table.
+#include "descriptors/elf_file.h"
 #include "descriptors/inspect.h"
 #include "descriptors/text_size.h"
 #include "rdbtool/base/bounded_file.h"
@@ -26,13 +27,32 @@ std::string find_descriptors(const std::string& name) {
              name, name);
 }
 
+// The facts in the bundle's twins, by the names of their files. A bundle need not have any.
+descriptors::TwinTexts find_twins(const std::string& folder, const descriptors::Descriptors& described) {
+  constexpr uint64_t kMaxTwin = uint64_t{1} << 30;
+  descriptors::TwinTexts texts;
+  for (const descriptors::Unit& unit : described.units) {
+    std::string path = folder + "/twins/" + unit.key + ".o";
+    if (!std::filesystem::exists(path)) continue;
+    try {
+      std::string bytes = read_bounded(path, kMaxTwin);
+      elf::File object(bytes);
+      if (const elf::Section* facts = object.find(".rdbtwin")) texts.emplace(path, facts->bytes);
+    } catch (const elf::Error& error) {
+      user_error("{}: {}", path, error.what());
+    }
+  }
+  return texts;
+}
+
 int inspect(const std::string& name) {
   std::string path = find_descriptors(name);
   try {
     std::string text = read_bounded(path, descriptors::kMaxText);
     descriptors::Descriptors described = descriptors::read(text, path);
     if (described.program.size() != 1) user_error("{}: does not say which program it belongs to", path);
-    std::string table = descriptors::inspection(described);
+    std::string table =
+        descriptors::inspection(described, find_twins(std::filesystem::path(path).parent_path(), described));
     std::fwrite(table.data(), 1, table.size(), stdout);
   } catch (const descriptors::FormatError& error) {
     throw UserError(error.what());

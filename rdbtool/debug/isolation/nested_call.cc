@@ -5,7 +5,6 @@
 #include "rdbtool/debug/debug_session.h"
 #include "rdbtool/debug/isolation/guarded_call.h"
 #include "rdbtool/guest/memory/host_place.h"
-#include "rdbtool/guest/signals/host_signals.h"
 
 #include <algorithm>
 #include <array>
@@ -25,16 +24,6 @@ constexpr uint64_t kReturnAddress = guest::kNestedReturn;
 constexpr engine::Gpr kArguments[6] = {engine::RDI, engine::RSI, engine::RDX,
                                        engine::RCX, engine::R8,  engine::R9};
 
-engine::TranslatorOptions engine_options() {
-  engine::TranslatorOptions options;
-  options.cache_place = guest::kNestedCachePlace;
-  options.cache_size = guest::kNestedCacheSize;
-  options.table_place = guest::kNestedTablePlace;
-  options.superblocks = false;
-  options.log_stores = true;
-  return options;
-}
-
 } // namespace
 
 void run_nested_call(CallFrame* frame, uint64_t target) {
@@ -48,16 +37,15 @@ void run_nested_call(CallFrame* frame, uint64_t target) {
 }
 
 NestedCalls::NestedCalls(DebugSession& session, guest::Machine& machine, WriteGuard& guard)
-    : session_(session), machine_(machine), engine_(machine.space(), engine_options()),
-      log_(engine_, machine.space()), guard_(guard), output_(session.libc), heap_(engine_, session.libc) {
+    : session_(session), machine_(machine), nested_(machine.space(), Logged::stores),
+      engine_(nested_.translator()), log_(nested_.log()), guard_(guard), output_(session.libc),
+      heap_(engine_, session.libc) {
   session.nested_calls = this;
   set_wide_vectors(engine::cpu().avx);
   // Memory of the host: the guest's own state is not changed by it, and what is written there is not undone.
   stack_ = reinterpret_cast<uint64_t>(reserve(kStackSize));
   mprotect(reinterpret_cast<void*>(stack_), guest::kPage, PROT_NONE);
   engine_.add_stop(GuestAddr(kReturnAddress));
-  machine.space().on_code_change([this](GuestAddr begin, uint64_t size) { engine_.invalidate(begin, size); });
-  guest::add_host_signals(engine_);
 }
 
 NestedCalls::~NestedCalls() {
@@ -84,6 +72,7 @@ bool NestedCalls::interrupt(void* context) {
 
 void NestedCalls::begin_use() {
   used_ = true;
+  before_ = log_.mark();
   running_ = false;
   watched_ = 0;
   guard_.begin();
@@ -103,7 +92,7 @@ void NestedCalls::begin_use() {
 void NestedCalls::undo() {
   guard_.unprotect();
   output_.show_waiting();
-  log_.undo();
+  log_.undo_to(before_);
   used_ = false;
   running_ = false;
 }

@@ -26,7 +26,7 @@
 #include "rdbtool/debug/isolation/call_frame.h"
 #include "rdbtool/debug/isolation/guest_heap.h"
 #include "rdbtool/debug/isolation/guest_output.h"
-#include "rdbtool/debug/isolation/undo_log.h"
+#include "rdbtool/debug/isolation/nested_engine.h"
 #include "rdbtool/debug/isolation/write_guard.h"
 #include "rdbtool/guest/process/machine.h"
 
@@ -57,6 +57,10 @@ public:
   }
   // True if a guest function runs; it is made to stop soon.
   bool interrupt(void* context);
+
+  // For those who run other things in it, outside of regions or around them: what a region does there is
+  // undone when it ends, up to where the log was when it began. The engine's registers are not kept.
+  NestedEngine& nested_engine() { return nested_; }
 
   // Called by debug code, through its table of functions.
   // It is about to write to this memory of the program's, which is put back when the region ends.
@@ -109,10 +113,12 @@ private:
 
   DebugSession& session_;
   guest::Machine& machine_;
-  engine::Translator engine_;
-  UndoLog log_;
-  WriteGuard& guard_; // while guest functions run, their memory must be writable
-  int watched_ = 0;   // calls in which it must not
+  NestedEngine nested_;
+  engine::Translator& engine_;
+  UndoLog& log_;
+  UndoLog::Mark before_; // what is older is not this region's
+  WriteGuard& guard_;    // while guest functions run, their memory must be writable
+  int watched_ = 0;      // calls in which it must not
   GuestOutput output_;
   GuestHeap heap_;
   bool used_ = false;        // by the region that runs

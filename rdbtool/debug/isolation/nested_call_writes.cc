@@ -22,6 +22,7 @@ void NestedCalls::keep_for_debug_code(const void* address, unsigned long size) {
 void NestedCalls::keep(uint64_t begin, uint64_t size) {
   if (!used_) begin_use();
   const uint64_t end = begin + guest::size_before_host(begin, size);
+  if (nested_.own_code().contains(begin)) return log_.keep(begin, end - begin);
   while (begin < end) {
     const guest::Mapping* mapping = machine_.space().find(begin);
     // What cannot be written to needs no undoing; debug code is told by a fault.

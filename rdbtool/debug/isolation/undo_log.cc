@@ -15,8 +15,7 @@
 namespace rdb::debug {
 namespace {
 
-// An instruction may write this many entries.
-constexpr size_t kEntriesAnInstruction = 8;
+constexpr size_t kSpare = 1024; // instructions
 constexpr size_t kLogEntries = 40u << 20;
 constexpr size_t kLogKept = 1u << 20; // bytes of it that stay in memory
 
@@ -29,8 +28,8 @@ void* reserve(size_t size) {
   return memory;
 }
 
-UndoLog::UndoLog(engine::Translator& engine, guest::AddressSpace& space)
-    : engine_(engine), space_(space),
+UndoLog::UndoLog(engine::Translator& engine, guest::AddressSpace& space, const OwnCode* own_code)
+    : engine_(engine), space_(space), own_code_(own_code),
       log_(static_cast<engine::StoreLogEntry*>(reserve(kLogEntries * sizeof(engine::StoreLogEntry))),
            kLogEntries) {
   engine_.set_store_log(log_);
@@ -40,33 +39,55 @@ UndoLog::~UndoLog() {
   munmap(log_.data(), log_.size_bytes());
 }
 
-bool UndoLog::has_room_for_slice() const {
-  auto room = static_cast<size_t>(log_.data() + log_.size() - engine_.store_log_end());
-  return room >= (kSlice + 1024) * kEntriesAnInstruction;
+uint64_t UndoLog::instructions_with_room() const {
+  const size_t room = (log_.size() - entries().size()) / engine::kMostLogEntries;
+  return room > kSpare ? room - kSpare : 0;
 }
 
-void UndoLog::undo() {
-  bool has_code_pages = space_.has_code_pages();
-  for (engine::StoreLogEntry* entry = engine_.store_log_end(); entry-- > log_.data();) {
+// Where the old bytes are there still, the store may not have happened: it has faulted, and the memory is
+// read-only.
+void UndoLog::put_back(const engine::StoreLogEntry& entry) {
+  auto* place = reinterpret_cast<void*>(entry.address);
+  if (entry.size == sizeof entry.old) {
+    uint64_t now;
+    std::memcpy(&now, place, sizeof now);
+    if (now == entry.old) return;
+  } else if (std::memcmp(place, &entry.old, entry.size) == 0) {
+    return;
+  }
+  const bool is_own_code = own_code_ != nullptr && own_code_->contains(entry.address);
+  if (space_.has_code_pages() && !is_own_code)
+    space_.write(GuestAddr(entry.address), &entry.old, entry.size);
+  else
+    std::memcpy(place, &entry.old, entry.size);
+}
+
+void UndoLog::undo_to(const Mark& mark) {
+  const std::span fresh = std::span(mapped_).subspan(mark.mappings);
+  engine::StoreLogEntry* first = log_.data() + mark.entries;
+  const size_t used = entries().size_bytes();
+  for (engine::StoreLogEntry* entry = engine_.store_log_end(); entry-- > first;) {
+    if (entry->kind == engine::StoreLogEntry::Kind::load) continue;
     // The debug code's own memory, and the stack of nested calls.
     if (guest::is_host(entry->address)) continue;
     // Not there any more soon, and perhaps read-only.
-    if (!mapped_.empty() && is_own(entry->address, entry->size)) continue;
-    if (has_code_pages)
-      space_.write(GuestAddr(entry->address), &entry->old, entry->size);
-    else
-      std::memcpy(reinterpret_cast<void*>(entry->address), &entry->old, entry->size);
+    if (!fresh.empty() && is_in(fresh, entry->address, entry->size)) continue;
+    put_back(*entry);
   }
-  for (auto [begin, size] : mapped_)
+  for (auto [begin, size] : fresh)
     space_.munmap(begin, size);
-  mapped_.clear();
-  size_t used = static_cast<size_t>(engine_.store_log_end() - log_.data()) * sizeof(engine::StoreLogEntry);
-  if (used > kLogKept) madvise(log_.data(), used, MADV_DONTNEED);
-  engine_.set_store_log(log_);
+  mapped_.resize(mark.mappings);
+  if (mark.entries == 0 && used > kLogKept) madvise(log_.data(), used, MADV_DONTNEED);
+  engine_.set_store_log(log_.subspan(mark.entries));
 }
 
 bool UndoLog::is_own(uint64_t address, uint64_t size) const {
-  return std::any_of(mapped_.begin(), mapped_.end(), [&](const std::pair<uint64_t, uint64_t>& block) {
+  return is_in(mapped_, address, size);
+}
+
+bool UndoLog::is_in(std::span<const std::pair<uint64_t, uint64_t>> blocks, uint64_t address,
+                    uint64_t size) const {
+  return std::any_of(blocks.begin(), blocks.end(), [&](const std::pair<uint64_t, uint64_t>& block) {
     return address >= block.first && size <= block.second && address - block.first <= block.second - size;
   });
 }
@@ -77,7 +98,7 @@ void UndoLog::keep(uint64_t address, uint64_t size) {
   engine::StoreLogEntry* end = log_.data() + log_.size();
   if (static_cast<uint64_t>(end - entry) < size / sizeof entry->old + kSlice)
     abort_debug_code("more memory of the program is to change than can be undone");
-  bool is_plain = space_.is_plain(address, size);
+  bool is_plain = space_.is_plain(address, size) || (own_code_ != nullptr && own_code_->contains(address));
   std::byte bytes[4096];
   for (uint64_t done = 0; done < size;) {
     size_t some = std::min<uint64_t>(size - done, sizeof bytes);
@@ -88,8 +109,8 @@ void UndoLog::keep(uint64_t address, uint64_t size) {
       some = space_.read(from, bytes, some);
     if (some == 0) break;
     for (size_t at = 0; at < some; at += sizeof entry->old, ++entry) {
-      auto part = static_cast<uint32_t>(std::min(some - at, sizeof entry->old));
-      *entry = {from.value + at, part, 0, 0};
+      auto part = static_cast<uint16_t>(std::min(some - at, sizeof entry->old));
+      *entry = {from.value + at, part, engine::StoreLogEntry::Kind::store, 0, 0};
       std::memcpy(&entry->old, bytes + at, part);
     }
     done += some;

@@ -3,7 +3,7 @@
 #include "rdbtool/engine/translate/translate.h"
 
 #include "rdbtool/base/error.h"
-#include "rdbtool/engine/store_log.h"
+#include "rdbtool/engine/load_log.h"
 #include "rdbtool/engine/translate/scratch.h"
 #include "rdbtool/engine/translate/translation.h"
 
@@ -150,20 +150,25 @@ void Translation::emit_hook() {
   map();
 }
 
-// Before an instruction that writes memory, where stores are logged. A step is logged by the host.
-void Translation::log_store() {
-  StoreForm form = store_form(*instruction_);
-  if (form.kind == StoreForm::Kind::none || instruction_->kind == Kind::emulated) return;
-  if (form.kind == StoreForm::Kind::host) {
+// Before an instruction that accesses memory, where that is logged. A step is logged by the host.
+void Translation::log_accesses() {
+  if (executed_by_host(instruction_->kind)) return;
+  StoreForm store = store_form(*instruction_);
+  LoadForm load;
+  if (state_.logs_loads) load = load_form(*instruction_);
+  if (store.kind == StoreForm::Kind::host || load.by_host) {
     host_exit(ExitKind::step);
     return;
   }
   map();
-  emit_store_log(emit_, state_, *instruction_, form, [&](uint8_t spill) { map(spill); });
+  auto map_spill = [&](uint8_t spill) { map(spill); };
+  for (int i = 0; i < load.places; ++i)
+    emit_load_log(emit_, state_, *instruction_, load.place[i], map_spill);
+  if (store.kind != StoreForm::Kind::none) emit_store_log(emit_, state_, *instruction_, store, map_spill);
 }
 
 void Translation::emit_instruction() {
-  if (state_.log_cursor != 0 && flavour_ != Flavour::step) log_store();
+  if (state_.log_cursor != 0 && flavour_ != Flavour::step) log_accesses();
   if (closed_) return;
   switch (instruction_->kind) {
   case Kind::plain:

@@ -101,8 +101,8 @@ private:
   Exit exit_here(ExitKind kind) const;
   // Calls the host and comes back.
   void emit_hook();
-  // Before an instruction that writes memory, where stores are logged. A step is logged by the host.
-  void log_store();
+  // Before an instruction that accesses memory, where that is logged. A step is logged by the host.
+  void log_accesses();
   bool watching() { return charges() && !cache_.watches().empty(); }
   // The CPU tells if the current instruction writes to a watched range.
   bool traps() {

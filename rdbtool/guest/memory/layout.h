@@ -30,7 +30,12 @@ inline constexpr uint64_t kNestedReturn = 0x7EFFFFF0;
 // The tables of indirect branches are addressed absolutely.
 inline constexpr uint64_t kTablePlace = 0x7F000000;
 inline constexpr uint64_t kNestedTablePlace = kTablePlace + (1u << 20);
+// Of another one, which logs loads as well as stores.
+inline constexpr uint64_t kLoadsTablePlace = kNestedTablePlace + (1u << 20);
+inline constexpr uint64_t kLoadsCachePlace = 0x7F400000;
+inline constexpr size_t kLoadsCacheSize = 8u << 20;
 inline constexpr uint64_t kLowHostEnd = 0x7FC00000; // the end of all that
+static_assert(kLoadsCachePlace + kLoadsCacheSize == kLowHostEnd);
 
 // Which rules a layout follows. A trace says under which one it was recorded.
 enum class LayoutVersion : uint8_t {

@@ -9,6 +9,18 @@
 
 namespace rdb::guest {
 
+// All memory that the guest can write. Pages of zeroes do not count, so that it makes no difference whether
+// one was ever touched.
+struct MemoryHash {
+  uint64_t value = 0;
+  uint64_t pages = 0; // that hold something other than zeroes
+  bool operator==(const MemoryHash&) const = default;
+};
+MemoryHash hash_memory(AddressSpace& space);
+
+// The table of mappings.
+uint64_t hash_mappings(const AddressSpace& space);
+
 struct StateHash {
   uint64_t memory = 0;
   uint64_t registers = 0;
@@ -16,8 +28,7 @@ struct StateHash {
   bool operator==(const StateHash&) const = default;
 };
 
-// All memory that the guest can write, and all threads' registers. Pages of zeroes do not count, so that it
-// makes no difference whether one was ever touched.
+// All memory that the guest can write, and all threads' registers.
 StateHash hash_state(Machine& machine);
 
 // All registers of the current thread.

@@ -5,6 +5,8 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/raw_syscall.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -75,7 +77,7 @@ constexpr size_t kSignalStack = 256 * 1024;
 engine::Translator* g_translator = nullptr;
 SignalReceiver* g_receiver = nullptr;
 const engine::State* g_state = nullptr;
-engine::Translator* g_second = nullptr;
+std::array<engine::Translator*, 4> g_others = {};
 
 struct KernelAction {
   uint64_t handler; // a function, SIG_DFL or SIG_IGN
@@ -101,6 +103,13 @@ inline bool in_fast_call(uint64_t sp) {
   return g_state->in_fast_call != 0 && g_state->host_rsp - sp < kDeepest;
 }
 
+// The nested engine whose code this address is.
+inline engine::Translator* other_at(uint64_t pc) {
+  for (engine::Translator* other : g_others)
+    if (other != nullptr && other->owns(pc)) return other;
+  return nullptr;
+}
+
 // Runs `body` with the host's FS base, whatever the interrupted code had.
 template <class Body>
 inline void in_host(void* context, Body body) {
@@ -108,8 +117,11 @@ inline void in_host(void* context, Body body) {
   auto pc = static_cast<uint64_t>(registers[REG_RIP]);
   uint64_t fs;
   asm volatile("rdfsbase %0" : "=r"(fs));
-  bool in_cache = g_translator->owns(pc) || in_fast_call(static_cast<uint64_t>(registers[REG_RSP])) ||
-                  (g_second != nullptr && g_second->owns(pc));
+  const bool in_other = std::any_of(g_others.begin(), g_others.end(), [](const engine::Translator* other) {
+    return other != nullptr && other->in_fast_hook();
+  });
+  bool in_cache = in_other || g_translator->owns(pc) ||
+                  in_fast_call(static_cast<uint64_t>(registers[REG_RSP])) || other_at(pc) != nullptr;
   if (in_cache) asm volatile("wrfsbase %0" : : "r"(g_state->host_fs));
   body();
   if (in_cache) asm volatile("wrfsbase %0" : : "r"(fs));
@@ -132,9 +144,22 @@ inline bool end_copy(int signal, const siginfo_t* info, void* context) {
   return true;
 }
 
+// What an instruction in a nested engine's code has raised is that engine's affair, whoever runs it. But a
+// breakpoint of the CPU is not: it does not look who writes.
+bool is_of_nested_engine(int signal, siginfo_t* info, void* context) {
+  constexpr int kTrapPerf = 6; // TRAP_PERF
+  if (info->si_code <= 0 || signal == SIGSYS || (signal == SIGTRAP && info->si_code == kTrapPerf))
+    return false;
+  const auto pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  engine::Translator* engine = other_at(pc);
+  return engine != nullptr && engine->handle_signal(signal, info, context);
+}
+
 void fault_handler(int signal, siginfo_t* info, void* context) {
   if (end_copy(signal, info, context)) return;
-  in_host(context, [&] { g_receiver->on_fault(signal, info, context); });
+  in_host(context, [&] {
+    if (!is_of_nested_engine(signal, info, context)) g_receiver->on_fault(signal, info, context);
+  });
   if (info->si_code <= 0) leave_syscall_window(context); // sent by someone
 }
 
@@ -177,7 +202,14 @@ void install_host_signals(engine::Translator& translator, SignalReceiver& receiv
 }
 
 void add_host_signals(engine::Translator& translator) {
-  g_second = &translator;
+  auto* place = std::find(g_others.begin(), g_others.end(), nullptr);
+  RDB_CHECK(place != g_others.end());
+  *place = &translator;
+}
+
+void remove_host_signals(const engine::Translator& translator) {
+  std::replace(g_others.begin(), g_others.end(), const_cast<engine::Translator*>(&translator),
+               static_cast<engine::Translator*>(nullptr));
 }
 
 void set_disposition(int signal, Disposition disposition, uint64_t guest_flags) {

@@ -39,8 +39,9 @@ private:
 // Sets up this OS thread's signal stack, for good, and the handlers of the synchronous signals.
 void install_host_signals(engine::Translator& translator, SignalReceiver& receiver);
 
-// One more engine that runs guest code in this thread.
+// One more engine that runs guest code in this thread: it is given the faults of its own code. A few at most.
 void add_host_signals(engine::Translator& translator);
+void remove_host_signals(const engine::Translator& translator);
 
 // A synchronous signal in rdb's own code: says so and ends the process.
 [[noreturn]] void report_host_fault(int signal, const siginfo_t* info, const void* context, uint64_t guest_pc,
