@@ -83,7 +83,8 @@ void TwinSymbols::find_functions() {
     function.code = places_[section] + offset;
     function.size = symbol.raw.st_size;
     function_of_.emplace(index, known->second);
-    object_.by_code_.emplace_back(function.code, known->second);
+    // An indirect function is where its resolver is.
+    if (symbol.type() != STT_GNU_IFUNC) object_.by_code_.emplace_back(function.code, known->second);
     find_entry(known->second, symbol);
   }
   std::ranges::sort(object_.by_code_);
@@ -99,6 +100,7 @@ void TwinSymbols::find_entry(uint32_t number, const elf::Symbol& symbol) {
   Place place = to_.program.function(object_.facts_.unit, facts);
   if (!place) {
     function.why_no_entry = place.why;
+    if (symbol.type() == STT_GNU_IFUNC) replaced_.emplace(number, refused_stub("it calls " + facts.symbol + ": " + place.why));
     return;
   }
   uint64_t address = place.address + to_.bias();
@@ -209,8 +211,10 @@ const elf::Symbol* TwinSymbols::function_at(uint32_t section, uint64_t offset) c
   const elf::Symbol* any = nullptr;
   for (auto at = std::ranges::lower_bound(code_, std::tuple(section, offset, 0u));
        at != code_.end() && std::get<0>(*at) == section && std::get<1>(*at) == offset; ++at) {
-    any = &elf_.symbols()[std::get<2>(*at)];
-    if (function_of_.contains(any->index)) return any;
+    const elf::Symbol& symbol = elf_.symbols()[std::get<2>(*at)];
+    if (symbol.type() != STT_FUNC) continue;
+    any = &symbol;
+    if (function_of_.contains(symbol.index)) return any;
   }
   return any;
 }
