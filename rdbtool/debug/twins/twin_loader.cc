@@ -254,19 +254,22 @@ uint64_t TwinLoader::jump_to(uint64_t target) {
 }
 
 uint64_t TwinLoader::end_of_instruction(const elf::Section& section, uint64_t offset) {
-  auto [known, is_new] = ends_.try_emplace(section.index);
+  const uint64_t place = places_[section.index];
+  std::optional<uint32_t> function = object_.function_around(place + offset);
+  uint64_t begin = function ? object_.functions_[*function].code - place : 0;
+  uint64_t end = function ? begin + object_.functions_[*function].size : section.bytes.size();
+  auto [known, is_new] = ends_.try_emplace(place + begin);
   if (is_new) {
-    std::string_view bytes = section.bytes;
-    for (uint64_t at = 0; at < bytes.size();) {
+    for (uint64_t at = begin; at < end;) {
       ZydisDecodedInstruction instruction;
-      bool is_known = ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder(), nullptr, bytes.data() + at,
-                                                                 bytes.size() - at, &instruction));
+      bool is_known = ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder(), nullptr, section.bytes.data() + at,
+                                                                 section.bytes.size() - at, &instruction));
       at += is_known ? instruction.length : 1;
       known->second.push_back(at);
     }
   }
-  auto end = std::ranges::upper_bound(known->second, offset);
-  return end == known->second.end() ? section.bytes.size() : std::max(*end, offset + 4);
+  auto found = std::ranges::upper_bound(known->second, offset);
+  return std::max(found == known->second.end() ? end : *found, offset + 4);
 }
 
 // The function that has this place is not to be run.
