@@ -114,7 +114,7 @@ std::string TwinBuild::program(const std::string& name, const std::string& compi
   std::vector<std::string> command = words_of(compiler);
   command[0] = "/usr/bin/" + command[0];
   for (const std::string& each : sources)
-    command.push_back(each.starts_with('/') ? each : source(each));
+    command.push_back(each.starts_with('/') || each.starts_with('-') ? each : source(each));
   command.insert(command.end(), {"-o", path(name)});
   run(command);
   return path(name);

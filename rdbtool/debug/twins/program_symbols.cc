@@ -305,7 +305,7 @@ std::vector<ProgramSymbols::Function> ProgramSymbols::pieces(std::string_view na
   std::vector<Function> found;
   for (const Entry* entry : functions_) {
     std::string_view rest = entry->symbol.name;
-    if (!rest.starts_with(name)) continue;
+    if (!rest.starts_with(name) || entry->symbol.raw.st_value == address) continue;
     rest.remove_prefix(name.size());
     if (!std::ranges::any_of(kPieces, [&](std::string_view kind) { return rest.starts_with(kind); })) continue;
     // Pieces of a global function are local, and of a file that is not known.

@@ -144,8 +144,10 @@ private:
 
   Scope visit_function(Dwarf_Die& die) {
     Scope inside{text_of(&die, DW_AT_name), linkage_name_of(&die), 0};
-    Dwarf_Addr entry = 0;
-    if (dwarf_entrypc(&die, &entry) == 0 && entry != 0) {
+    Dwarf_Addr entry = 0, base = 0, end = 0;
+    // One that is in pieces begins with the first.
+    if (dwarf_entrypc(&die, &entry) != 0 && dwarf_ranges(&die, 0, &base, &entry, &end) <= 0) entry = 0;
+    if (entry != 0) {
       inside.code = entry;
       info_.functions.push_back(
           {inside.function, inside.linkage_name, file_of(&die), line_of(&die), entry});
@@ -189,7 +191,8 @@ unsigned common_tail(const std::string& a, const std::string& b) {
     char in_a = a_ends ? '/' : a[a.size() - 1 - back];
     char in_b = b_ends ? '/' : b[b.size() - 1 - back];
     if (in_a != in_b) return parts;
-    if (in_a == '/' && back != 0) ++parts;
+    bool ends_name = in_a == '/' && back != 0 && a[a.size() - back] != '/';
+    if (ends_name) ++parts;
     if (a_ends || b_ends) return parts;
   }
 }
