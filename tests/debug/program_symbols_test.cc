@@ -39,13 +39,19 @@ protected:
   static TwinFacts::Static variable(const std::string& source, const std::string& name, uint64_t size = 4) {
     size_t dot = name.find('.');
     bool is_local = dot != std::string::npos;
-    return {name, is_local ? name.substr(dot + 1) : name, is_local ? name.substr(0, dot) : "",
-            TwinBuild::source(source), marked_line(TwinBuild::source(source), name), size, false};
+    return {name,
+            is_local ? name.substr(dot + 1) : name,
+            is_local ? name.substr(0, dot) : "",
+            TwinBuild::source(source),
+            marked_line(TwinBuild::source(source), name),
+            size,
+            false};
   }
   // A symbol that there is once, or the one with this prefix.
   uint64_t address(const std::string& name) const {
     for (const elf::Symbol& symbol : file_->elf().symbols())
-      if (symbol.name == name || (name.ends_with('.') && symbol.name.starts_with(name))) return symbol.raw.st_value;
+      if (symbol.name == name || (name.ends_with('.') && symbol.name.starts_with(name)))
+        return symbol.raw.st_value;
     return 0;
   }
 
@@ -57,7 +63,8 @@ protected:
 const std::vector<std::string> kUnits = {"unit.c", "other.c", "main.c"};
 
 TEST_F(ProgramSymbolsTest, LocalNamesAreTheUnits) {
-  for (std::string compiler : {"gcc -O0", "gcc -O2", "clang-22 -O0", "clang-22 -O2", "gcc -O2 -g", "clang-22 -O2 -g"}) {
+  for (std::string compiler :
+       {"gcc -O0", "gcc -O2", "clang-22 -O0", "clang-22 -O2", "gcc -O2 -g", "clang-22 -O2 -g"}) {
     SCOPED_TRACE(compiler);
     ProgramSymbols& symbols = program(compiler, kUnits);
     auto in_unit = symbols.function(facts_of("unit.c").unit, local("twice"));
@@ -138,7 +145,8 @@ TEST_F(ProgramSymbolsTest, SourcesOfOneName) {
   const std::vector<std::string> sources = {build_.path("a/other.c"), build_.path("b/other.c")};
   for (std::string debug : {"", " -g"}) {
     SCOPED_TRACE(debug);
-    ProgramSymbols& symbols = program("gcc -O1 -shared -fPIC -Wl,--allow-multiple-definition" + debug, sources);
+    ProgramSymbols& symbols =
+        program("gcc -O1 -shared -fPIC -Wl,--allow-multiple-definition" + debug, sources);
     TwinFacts facts;
     facts.unit = {"k", build_.path("b/other.c"), "/"};
     auto found = symbols.function(facts.unit, local("twice", 5));
@@ -157,6 +165,22 @@ TEST_F(ProgramSymbolsTest, SourcesOfOneName) {
     auto other = symbols.function(facts.unit, local("twice", 5));
     ASSERT_TRUE(other);
     EXPECT_NE(other.address, found.address);
+  }
+}
+
+// Linkers turn hidden symbols into local ones, each in its way; they are no other file's local functions.
+TEST_F(ProgramSymbolsTest, HiddenNames) {
+  for (std::string linker : {"bfd", "gold", "lld"}) {
+    SCOPED_TRACE(linker);
+    ProgramSymbols& symbols = program("clang-22 -O1 -fvisibility=hidden -fuse-ld=" + linker, kUnits);
+    EXPECT_EQ(symbols.global("entry_goto").kind, Kind::function);
+    EXPECT_EQ(symbols.global("shared_state").kind, Kind::data);
+    EXPECT_EQ(symbols.global("twice").why, "the program has no 'twice'"); // but local ones
+    TwinFacts::Function global = local("twice");
+    global.linkage = TwinLinkage::global;
+    EXPECT_FALSE(symbols.function(facts_of("unit.c").unit, global));
+    EXPECT_TRUE(symbols.function(facts_of("unit.c").unit, local("twice")));
+    EXPECT_FALSE(symbols.function(facts_of("unit.c").unit, local("entry_goto")));
   }
 }
 
@@ -224,7 +248,8 @@ TEST_F(ProgramSymbolsTest, CountsDirectCalls) {
 }
 
 TEST_F(ProgramSymbolsTest, WhatWasInlined) {
-  for (std::string compiler : {"gcc -O2 -g", "clang-22 -O2 -g", "gcc -O1 -gdwarf-4", "clang-22 -O1 -gdwarf-4"}) {
+  for (std::string compiler :
+       {"gcc -O2 -g", "clang-22 -O2 -g", "gcc -O1 -gdwarf-4", "clang-22 -O1 -gdwarf-4"}) {
     SCOPED_TRACE(compiler);
     ProgramSymbols& symbols = program(compiler, {"shapes.c", "other.c", "-shared", "-fPIC"});
     const UnitDebugInfo* info = symbols.debug_info_of(facts_of("shapes.c").unit);
@@ -275,7 +300,8 @@ std::string file_with(const std::string& data) {
 
 TEST(ReadOnlyDataTest, Strings) {
   using namespace std::string_literals;
-  const std::string bytes = file_with("one\0twenty one\0a longer text\0dup\0dup\0x\0another longer text\0end"s);
+  const std::string bytes =
+      file_with("one\0twenty one\0a longer text\0dup\0dup\0x\0another longer text\0end"s);
   const elf::File file(bytes);
   ReadOnlyData data(file);
   auto find = [&](const std::string& text) { return data.find_string(text + "\0"s).value_or(0); };
@@ -283,7 +309,7 @@ TEST(ReadOnlyDataTest, Strings) {
   EXPECT_EQ(find("twenty one"), 0x1004u);
   EXPECT_EQ(find("enty one"), 0x1006u); // an end, of one
   EXPECT_EQ(find("y one"), 0x1009u);
-  EXPECT_EQ(find("longer text"), 0u);   // of two
+  EXPECT_EQ(find("longer text"), 0u); // of two
   EXPECT_EQ(find("a longer text"), 0x100fu);
   EXPECT_EQ(find("dup"), 0u);
   EXPECT_EQ(find("x"), 0x1000u + 37);
@@ -305,7 +331,8 @@ TEST(ReadOnlyDataTest, Bytes) {
   ReadOnlyData data(file);
   EXPECT_EQ(data.find_bytes(std::string_view(text).substr(12, 16), 4), 0x100cu);
   EXPECT_FALSE(data.find_bytes(std::string_view(text).substr(12, 16), 8));
-  EXPECT_EQ(data.find_bytes(std::string_view(text).substr(12, 8), 1), std::nullopt); // no whole word for all places
+  EXPECT_EQ(data.find_bytes(std::string_view(text).substr(12, 8), 1),
+            std::nullopt); // no whole word for all places
   EXPECT_FALSE(data.find_bytes(std::string_view(text).substr(32, 8), 8));
   EXPECT_EQ(data.find_bytes(std::string_view(text).substr(40, 24), 8), 0x1028u);
   EXPECT_FALSE(data.find_bytes(std::string_view(text).substr(0, 8), 8));

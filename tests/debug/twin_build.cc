@@ -124,7 +124,8 @@ std::string TwinBuild::twin(const std::string& name, const std::string& from, co
                             const std::vector<std::string>& lines) {
   std::string file = from.starts_with('/') ? from : source(from);
   std::string compiler = file.ends_with(".cc") ? "/usr/bin/clang++-22" : "/usr/bin/clang-22";
-  std::vector<std::string> command = {compiler, "-O0", "-w", "-DTWIN", "-S", "-emit-llvm", file, "-o", path(name + ".ll")};
+  std::vector<std::string> command = {compiler,     "-O0", "-w", "-DTWIN",          "-S",
+                                      "-emit-llvm", file,  "-o", path(name + ".ll")};
   for (const std::string& flag : words_of(flags))
     command.push_back(flag);
   run(command);
@@ -143,9 +144,10 @@ std::string TwinBuild::twin(const std::string& name, const std::string& from, co
     if (!symbol.in_section()) continue;
     if (symbol.type() == STT_FUNC || symbol.type() == STT_GNU_IFUNC) {
       auto known = module.functions.find(text);
-      facts += fmt::format("function \"{0}\" \"{0}\" \"{1}\" {2} {3} rax:8 - {4}\n", text, file,
-                           defined_line(file, text), known == module.functions.end() ? "global" : known->second,
-                           symbol.type() == STT_GNU_IFUNC ? "ifunc" : "-");
+      facts +=
+          fmt::format("function \"{0}\" \"{0}\" \"{1}\" {2} {3} rax:8 - {4}\n", text, file,
+                      defined_line(file, text), known == module.functions.end() ? "global" : known->second,
+                      symbol.type() == STT_GNU_IFUNC ? "ifunc" : "-");
     }
     if (module.statics.contains(text)) {
       size_t dot = text.find('.');

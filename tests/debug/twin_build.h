@@ -28,7 +28,8 @@ public:
   static void run(const std::vector<std::string>& command);
 
   // All of it in one go: "clang-22 -O2", the flags, the sources.
-  std::string program(const std::string& name, const std::string& compiler, const std::vector<std::string>& sources);
+  std::string program(const std::string& name, const std::string& compiler,
+                      const std::vector<std::string>& sources);
 
   // The object, with a description of what is in it and these lines.
   std::string twin(const std::string& name, const std::string& source, const std::string& flags,

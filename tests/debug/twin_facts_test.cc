@@ -81,7 +81,8 @@ TEST(TwinFactsTest, NamesObjectAndLine) {
   EXPECT_EQ(changed("end\n", ""), "k1.o(.rdbtwin):11: it is cut off: the line 'end' is missing");
   EXPECT_EQ(changed("end\n", "end"), "k1.o(.rdbtwin):12: the last line is cut off");
   EXPECT_EQ(changed("end\n", "end\nend\n"), "k1.o(.rdbtwin):13: there is something behind the line 'end'");
-  EXPECT_EQ(changed("calls \"main\" \"f\"", "calls \"main\" \"e\""), "k1.o(.rdbtwin):3: no function 'e' is defined");
+  EXPECT_EQ(changed("calls \"main\" \"f\"", "calls \"main\" \"e\""),
+            "k1.o(.rdbtwin):3: no function 'e' is defined");
   EXPECT_EQ(changed("unit", "unite"), "k1.o(.rdbtwin):2: unknown record 'unite'");
   EXPECT_EQ(changed("rax:4", "rax:9"), "k1.o(.rdbtwin):4: '9' is no number here");
   EXPECT_EQ(changed("rax:4", "rax:0"), "k1.o(.rdbtwin):4: 'rax:0' is no place of a result");

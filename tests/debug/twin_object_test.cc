@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Twin objects loaded beside a shared library of the same source, in this process, and run: each function must
-// do to the library's variables what the library's own does, whatever compiler and level made the library.
+// Twin objects loaded beside a shared library of the same source, in this process, and run: each function
+// must do to the library's variables what the library's own does, whatever compiler and level made the
+// library.
 #include "rdbtool/base/error.h"
 #include "rdbtool/debug/twins/twin_object.h"
 #include "twin_build.h"
@@ -41,7 +42,9 @@ public:
     dl_iterate_phdr(
         [](dl_phdr_info* info, size_t, void* argument) {
           auto& here = *static_cast<Here*>(argument);
-          std::string path = *info->dlpi_name != '\0' ? info->dlpi_name : here.found_.empty() ? "/proc/self/exe" : "";
+          std::string path = *info->dlpi_name != '\0' ? info->dlpi_name
+                             : here.found_.empty()    ? "/proc/self/exe"
+                                                      : "";
           if (!path.starts_with('/')) return 0;
           auto& file = here.files_.emplace_back(std::make_unique<ProgramFile>(path));
           here.found_.push_back({file.get(), info->dlpi_addr, path});
@@ -77,14 +80,16 @@ public:
     std::vector<std::string> all;
     for (const elf::Section& section : found_[image_].file->elf().sections())
       if (section.name == ".data" || section.name == ".bss")
-        all.emplace_back(reinterpret_cast<const char*>(section.header.sh_addr + bias()), section.header.sh_size);
+        all.emplace_back(reinterpret_cast<const char*>(section.header.sh_addr + bias()),
+                         section.header.sh_size);
     return all;
   }
   void restore(const std::vector<std::string>& all) {
     size_t next = 0;
     for (const elf::Section& section : found_[image_].file->elf().sections())
       if (section.name == ".data" || section.name == ".bss") {
-        std::memcpy(reinterpret_cast<char*>(section.header.sh_addr + bias()), all[next].data(), all[next].size());
+        std::memcpy(reinterpret_cast<char*>(section.header.sh_addr + bias()), all[next].data(),
+                    all[next].size());
         ++next;
       }
   }
@@ -117,7 +122,8 @@ std::set<std::string> poison_in(const TwinMemory& memory, const TwinFunction& fu
   return reasons;
 }
 
-// A description of an object in which gcc has numbered the variables of functions: "calls.3" is "twice.calls".
+// A description of an object in which gcc has numbered the variables of functions: "calls.3" is
+// "twice.calls".
 std::string with_names_of(std::string facts, const std::string& path) {
   const std::string bytes = read_whole(path);
   const elf::File object(bytes);
@@ -183,7 +189,8 @@ void compare(Here& here, const TwinObject& object, const char* name, Arguments..
 
 TEST_P(TwinObjectTest, DoesWhatTheProgramDoes) {
   Here here(library({"unit.c", "other.c"}));
-  TwinObject object("unit.o", read_whole(build_.twin("unit", "unit.c", "-fPIC -ftls-model=global-dynamic", more())));
+  TwinObject object("unit.o",
+                    read_whole(build_.twin("unit", "unit.c", "-fPIC -ftls-model=global-dynamic", more())));
   object.load(here.surroundings());
   EXPECT_EQ(object.missing(), (std::vector<std::string>{"missing_function", "missing_variable"}));
   EXPECT_EQ(object.other_constants(), std::vector<std::string>());
@@ -218,7 +225,8 @@ TEST_P(TwinObjectTest, DoesWhatTheProgramDoes) {
 
 TEST_P(TwinObjectTest, ThreadLocalVariables) {
   Here here(library({"unit.c", "other.c"}));
-  TwinObject object("unit.o", read_whole(build_.twin("unit", "unit.c", "-fPIC -ftls-model=global-dynamic", more())));
+  TwinObject object("unit.o",
+                    read_whole(build_.twin("unit", "unit.c", "-fPIC -ftls-model=global-dynamic", more())));
   object.load(here.surroundings());
   if (!function(object, "entry_threads").refused.empty()) {
     // Optimised code that knows the linker does not ask for the number of the block.
@@ -254,10 +262,11 @@ TEST_P(TwinObjectTest, WhatIsNotThereIsPoison) {
   // Nothing says which of two variables is which.
   const bool is_ambiguous = by_gcc && !GetParam().has_debug_info;
   EXPECT_EQ(poison_in(memory, function(object, "twice")),
-            is_ambiguous ? std::set<std::string>{"it uses variable 'twice.calls', which is not known in the program: "
-                                                 "the unit has several 'calls', and nothing says which one the "
-                                                 "program's is"}
-                         : std::set<std::string>());
+            is_ambiguous
+                ? std::set<std::string>{"it uses variable 'twice.calls', which is not known in the program: "
+                                        "the unit has several 'calls', and nothing says which one the "
+                                        "program's is"}
+                : std::set<std::string>());
   EXPECT_EQ(poison_in(memory, function(object, "entry_statics")), std::set<std::string>());
   EXPECT_NE(function(object, "twice").entry, 0u);
   EXPECT_EQ(function(object, "small").entry != 0, !is_optimised);
@@ -297,9 +306,10 @@ struct Shape;
 TEST_P(TwinObjectTest, Exceptions) {
   // A library with variables that are unique in the process stays loaded.
   std::string compiler = GetParam().compiler;
-  compiler = (compiler.starts_with("gcc") ? "g++ -fno-gnu-unique" : "clang++-22") + compiler.substr(compiler.find(' '));
-  Here here(build_.program("library.so", compiler + (GetParam().has_debug_info ? " -g" : "") + " -w -shared -fPIC",
-                           {"unit.cc"}));
+  compiler = (compiler.starts_with("gcc") ? "g++ -fno-gnu-unique" : "clang++-22") +
+             compiler.substr(compiler.find(' '));
+  Here here(build_.program(
+      "library.so", compiler + (GetParam().has_debug_info ? " -g" : "") + " -w -shared -fPIC", {"unit.cc"}));
   TwinObject object("unit.o", read_whole(build_.twin("unit", "unit.cc", "-fPIC")));
   object.load(here.surroundings());
   EXPECT_EQ(object.missing(), std::vector<std::string>());
@@ -334,7 +344,8 @@ TEST_P(TwinObjectTest, WithoutNamesOfLocalVariables) {
   Here here(library({"unit.c", "other.c"}));
   build_.twin("unit", "unit.c", "-fPIC", more());
   for (std::string compiler : {"gcc", "clang-22"}) {
-    std::string path = build_.program("local.o", compiler + " -O0 -fmerge-constants -w -DTWIN -fPIC -c -ffunction-sections", {"unit.c"});
+    std::string path = build_.program(
+        "local.o", compiler + " -O0 -fmerge-constants -w -DTWIN -fPIC -c -ffunction-sections", {"unit.c"});
     std::string text = read_whole(build_.path("unit.facts"));
     if (compiler == "gcc") text = with_names_of(text, path);
     std::ofstream(build_.path("local.facts")) << text;
@@ -356,8 +367,8 @@ TEST_P(TwinObjectTest, WithoutNamesOfLocalVariables) {
 TEST(DamagedTwinObjectTest, IsRefused) {
   TwinBuild build;
   Here here(build.program("library.so", "gcc -O2 -g -w -shared -fPIC", {"unit.c", "other.c"}));
-  const std::string whole = read_whole(
-      build.twin("unit", "unit.c", "-fPIC", {"region \"__rdb_fn_unit_0\" \"entry_region\" 3"}));
+  const std::string whole =
+      read_whole(build.twin("unit", "unit.c", "-fPIC", {"region \"__rdb_fn_unit_0\" \"entry_region\" 3"}));
   auto failure = [&](std::string bytes) -> std::string {
     try {
       TwinObject object("unit.o", std::move(bytes));
@@ -385,7 +396,8 @@ TEST(DamagedTwinObjectTest, IsRefused) {
     for (unsigned i = 0; i <= random() % 4; ++i) {
       if (bytes.size() < 64) break;
       // Tables at the end and the header are more worth it than code.
-      size_t at = random() % 2 != 0 ? bytes.size() - 1 - random() % (bytes.size() / 4) : random() % bytes.size();
+      size_t at =
+          random() % 2 != 0 ? bytes.size() - 1 - random() % (bytes.size() / 4) : random() % bytes.size();
       bytes[at] = random() % 2 != 0 ? static_cast<char>(random()) : static_cast<char>(0xFF);
     }
     refused += !failure(std::move(bytes)).empty();
@@ -393,7 +405,7 @@ TEST(DamagedTwinObjectTest, IsRefused) {
   EXPECT_GT(refused, 300u);
 }
 
-constexpr Variant kVariants[] = {{"gcc -O0", false},      {"gcc -O0", true},      {"gcc -O2", false},
+constexpr Variant kVariants[] = {{"gcc -O0", false},      {"gcc -O0", true},       {"gcc -O2", false},
                                  {"gcc -O2", true},       {"clang-22 -O0", false}, {"clang-22 -O0", true},
                                  {"clang-22 -O2", false}, {"clang-22 -O2", true}};
 std::string name_of(const testing::TestParamInfo<Variant>& info) {

@@ -36,8 +36,8 @@ std::optional<Target> target_of(const ZydisDecodedInstruction& instruction, uint
   uint64_t next = address + instruction.length;
   if (instruction.raw.imm[0].is_relative)
     return Target{next + static_cast<uint64_t>(instruction.raw.imm[0].value.s), false, is_call};
-  bool is_relative = (instruction.attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0 && instruction.raw.modrm.mod == 0 &&
-                     instruction.raw.modrm.rm == 5;
+  bool is_relative = (instruction.attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0 &&
+                     instruction.raw.modrm.mod == 0 && instruction.raw.modrm.rm == 5;
   if (is_relative) return Target{next + static_cast<uint64_t>(instruction.raw.disp.value), true, is_call};
   return std::nullopt;
 }
@@ -47,8 +47,8 @@ template <class F>
 void for_each_branch(std::string_view bytes, uint64_t address, F&& each) {
   while (!bytes.empty()) {
     ZydisDecodedInstruction instruction;
-    if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder(), nullptr, bytes.data(), bytes.size(),
-                                                    &instruction))) {
+    if (!ZYAN_SUCCESS(
+            ZydisDecoderDecodeInstruction(&decoder(), nullptr, bytes.data(), bytes.size(), &instruction))) {
       // Data in the code: what follows is decoded all the same, since all that counts are calls.
       bytes.remove_prefix(1);
       ++address;

@@ -34,7 +34,8 @@ public:
     return value;
   }
   void skip_leb() {
-    while ((number<uint8_t>() & 0x80) != 0) {}
+    while ((number<uint8_t>() & 0x80) != 0) {
+    }
   }
   std::string_view string() {
     std::string_view text = elf::string_at(bytes_, at_);
@@ -90,7 +91,8 @@ void put(std::vector<uint8_t>& to, T value) {
 
 int32_t distance(uint64_t to, uint64_t from) {
   auto result = static_cast<int64_t>(to - from);
-  if (result != static_cast<int32_t>(result)) throw elf::Error(".eh_frame describes code that is too far away");
+  if (result != static_cast<int32_t>(result))
+    throw elf::Error(".eh_frame describes code that is too far away");
   return static_cast<int32_t>(result);
 }
 
@@ -108,7 +110,8 @@ std::vector<uint8_t> make_frame_table(std::string_view bytes, uint64_t frames, u
     uint32_t length;
     std::memcpy(&length, bytes.data() + at, sizeof length);
     if (length == 0) break;
-    if (length == UINT32_MAX || length > bytes.size() - at - 4) throw elf::Error("an entry of .eh_frame is cut off");
+    if (length == UINT32_MAX || length > bytes.size() - at - 4)
+      throw elf::Error("an entry of .eh_frame is cut off");
     Bytes entry(bytes.substr(0, at + 4 + length));
     entry.skip(at + 4);
     auto back = entry.number<uint32_t>();

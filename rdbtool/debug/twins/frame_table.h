@@ -10,8 +10,8 @@
 
 namespace rdb::debug {
 
-// The bytes of an .eh_frame_hdr that is to lie at `place`, for the .eh_frame at `frames` with these bytes, which
-// are relocated. Throws elf::Error if they are not as compilers for x86-64 make them.
+// The bytes of an .eh_frame_hdr that is to lie at `place`, for the .eh_frame at `frames` with these bytes,
+// which are relocated. Throws elf::Error if they are not as compilers for x86-64 make them.
 std::vector<uint8_t> make_frame_table(std::string_view bytes, uint64_t frames, uint64_t place);
 // How large it will be at most.
 uint64_t frame_table_size(std::string_view bytes);

@@ -127,9 +127,8 @@ std::optional<uint64_t> LoadedImages::resolved(size_t image, std::string_view na
     bool is_own = value - bias >= known.loaded.begin && value - bias < known.loaded.end;
     bool is_defined = false;
     if (is_own)
-      known.defined.find(name, [&](uint32_t index) {
-        is_defined |= known.symbols[index].raw.st_value + bias == value;
-      });
+      known.defined.find(
+          name, [&](uint32_t index) { is_defined |= known.symbols[index].raw.st_value + bias == value; });
     if (!is_own || is_defined) result = value;
   });
   return result;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The program and the shared libraries that it has loaded: who has a name that a twin uses. The dynamic linker
-// has answered that already for the program, by rules of its own (which library is first, which version of a
-// symbol, which variant of memcpy for this CPU), and has written the answers into the files' tables of
-// addresses; so those are asked first.
+// The program and the shared libraries that it has loaded: who has a name that a twin uses. The dynamic
+// linker has answered that already for the program, by rules of its own (which library is first, which
+// version of a symbol, which variant of memcpy for this CPU), and has written the answers into the files'
+// tables of addresses; so those are asked first.
 #pragma once
 
 #include "rdbtool/debug/regions/program_file.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Numbers by name, several of one name, for tables of a hundred thousand symbols that are built at the start of
-// a replay: two arrays instead of a node for each. The names must outlive it.
+// Numbers by name, several of one name, for tables of a hundred thousand symbols that are built at the start
+// of a replay: two arrays instead of a node for each. The names must outlive it.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ namespace {
 using Place = ProgramSymbols::Place;
 
 // Behind the name of a copy or a piece; a number may follow.
-constexpr std::array<std::string_view, 7> kPieces = {".cold",      ".part",        ".isra", ".constprop",
+constexpr std::array<std::string_view, 7> kPieces = {".cold",       ".part",        ".isra", ".constprop",
                                                      ".localalias", ".specialized", ".warm"};
 // Behind a name that is the function's or variable's own all the same: a local one that link-time
 // optimisation has made global.
@@ -78,20 +78,23 @@ ProgramSymbols::ProgramSymbols(const ProgramFile& file, const std::string& path)
 
 void ProgramSymbols::add(const std::vector<elf::Symbol>& symbols) {
   uint32_t source = 0;
+  bool is_behind_files = false;
   for (const elf::Symbol& symbol : symbols) {
     if (symbol.type() == STT_FILE) {
-      // Behind the last file, linkers have what belongs to none, under an empty name.
-      source = symbol.name.empty() ? 0 : static_cast<uint32_t>(sources_.size());
-      if (symbol.name.empty()) continue;
+      // GNU's linker has what was made local behind the last file, under an empty name.
+      is_behind_files = symbol.name.empty();
+      source = is_behind_files ? 0 : static_cast<uint32_t>(sources_.size());
+      if (is_behind_files) continue;
       sources_.push_back(base_of(symbol.name));
       by_source_.add(sources_.back(), source);
       continue;
     }
     if (!symbol.in_section() || symbol.type() == STT_SECTION || symbol.name.empty()) continue;
     auto number = static_cast<uint32_t>(entries_.size());
-    entries_.push_back({symbol, symbol.global() ? 0 : source});
+    bool is_local = !symbol.global() && !is_behind_files && symbol.visibility() == STV_DEFAULT;
+    entries_.push_back({symbol, is_local ? source : 0, is_local});
     by_name_.add(symbol.name, number);
-    if (symbol.global()) continue;
+    if (!is_local) continue;
     std::string_view plain = plain_name(symbol.name);
     if (plain.size() != symbol.name.size()) by_plain_name_.add(plain, number);
   }
@@ -134,13 +137,11 @@ Place ProgramSymbols::choose(const Candidates& candidates, std::string_view name
 }
 
 Place ProgramSymbols::global(std::string_view name) const {
-  Candidates found, local;
+  Candidates found;
   by_name_.find(name, [&](uint32_t number) {
-    const Entry& entry = entries_[number];
-    (entry.symbol.global() ? found : local).push_back(&entry);
+    if (!entries_[number].is_local) found.push_back(&entries_[number]);
   });
-  // What no other file can use, linkers turn into local symbols.
-  return choose(found.empty() ? local : found, name);
+  return choose(found, name);
 }
 
 // The local symbols of that name in the files that are called like the source. If there are several of those,
@@ -156,7 +157,7 @@ ProgramSymbols::Candidates ProgramSymbols::local_candidates(const NameIndex& ind
   Candidates found;
   index.find(name, [&](uint32_t number) {
     const Entry& entry = entries_[number];
-    if (entry.symbol.global() || !wanted(entry.symbol)) return;
+    if (!entry.is_local || !wanted(entry.symbol)) return;
     if (units == 0 || sources_[entry.source] == base) found.push_back(&entry);
   });
   return found;
@@ -167,25 +168,29 @@ Place ProgramSymbols::function(const TwinFacts::Unit& unit, const TwinFacts::Fun
     Place found = global(function.symbol);
     if (found && found.kind != Place::Kind::function && found.kind != Place::Kind::indirect)
       return none("'" + function.symbol + "' is no function in the program");
-    return found;
+    if (found) return found;
   }
   bool is_certain = false, is_certain_too = false;
-  Candidates found =
-      local_candidates(by_name_, function.symbol, unit.source, is_function, is_certain);
+  Candidates found = local_candidates(by_name_, function.symbol, unit.source, is_function, is_certain);
   Candidates renamed = local_candidates(
       by_plain_name_, function.symbol, unit.source,
-      [&](const elf::Symbol& symbol) { return is_function(symbol) && is_renamed(symbol.name, function.symbol); },
+      [&](const elf::Symbol& symbol) {
+        return is_function(symbol) && is_renamed(symbol.name, function.symbol);
+      },
       is_certain_too);
   found.insert(found.end(), renamed.begin(), renamed.end());
   Place chosen = choose(found, function.symbol);
+  // Link-time optimisation makes global functions local; but a local one may be another file's.
+  is_certain &= function.linkage == TwinLinkage::local;
   if (found.empty() || (chosen && is_certain)) return chosen;
   const UnitDebugInfo* info = debug_info_of(unit);
   if (info == nullptr)
-    return chosen ? none("it is not known which file the program's '" + function.symbol + "' is from") : chosen;
+    return chosen ? none("it is not known which file the program's '" + function.symbol + "' is from")
+                  : chosen;
   Candidates confirmed;
   for (const UnitDebugInfo::Function& known : info->functions) {
-    bool has_name = known.linkage_name.empty() ? known.name == function.symbol
-                                               : known.linkage_name == function.symbol;
+    bool has_name =
+        known.linkage_name.empty() ? known.name == function.symbol : known.linkage_name == function.symbol;
     if (!has_name || known.line != function.line) continue;
     for (const Entry* candidate : found)
       if (candidate->symbol.raw.st_value == known.address) confirmed.push_back(candidate);
@@ -211,7 +216,8 @@ std::optional<Place> ProgramSymbols::static_by_debug_info(const TwinFacts& facts
   if (info == nullptr) return std::nullopt;
   std::vector<const UnitDebugInfo::Variable*> found;
   for (const UnitDebugInfo::Variable& known : info->variables)
-    if (known.name == variable.name && known.line == variable.line && common_tail(known.file, variable.file) > 0)
+    if (known.name == variable.name && known.line == variable.line &&
+        common_tail(known.file, variable.file) > 0)
       found.push_back(&known);
   auto is_elsewhere = [&](const UnitDebugInfo::Variable* known) {
     return known->function != variable.function && known->function_linkage_name != variable.function;
@@ -257,8 +263,9 @@ Place ProgramSymbols::static_by_name(const TwinFacts& facts, const TwinFacts::St
   };
   auto any = [](std::string_view) { return true; };
   bool is_mangled = variable.symbol.starts_with("_Z");
-  const std::string& name =
-      is_mangled ? variable.symbol : variable.function.empty() ? variable.name : variable.symbol;
+  const std::string& name = is_mangled                  ? variable.symbol
+                            : variable.function.empty() ? variable.name
+                                                        : variable.symbol;
   auto renamed = [&](std::string_view symbol) { return is_renamed(symbol, name); };
   if (is_mangled || variable.function.empty()) {
     if (!is_mangled && rivals(true) > 1) return several();
@@ -307,9 +314,10 @@ std::vector<ProgramSymbols::Function> ProgramSymbols::pieces(std::string_view na
     std::string_view rest = entry->symbol.name;
     if (!rest.starts_with(name) || entry->symbol.raw.st_value == address) continue;
     rest.remove_prefix(name.size());
-    if (!std::ranges::any_of(kPieces, [&](std::string_view kind) { return rest.starts_with(kind); })) continue;
+    if (!std::ranges::any_of(kPieces, [&](std::string_view kind) { return rest.starts_with(kind); }))
+      continue;
     // Pieces of a global function are local, and of a file that is not known.
-    if (whole == nullptr || whole->symbol.global() || entry->symbol.global() || entry->source == whole->source)
+    if (whole == nullptr || !whole->is_local || !entry->is_local || entry->source == whole->source)
       found.push_back({entry->symbol.name, entry->symbol.raw.st_value, entry->symbol.raw.st_size});
   }
   std::ranges::sort(found, {}, &Function::address);

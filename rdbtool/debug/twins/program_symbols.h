@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the recorded program has of what its source says. A function of the source may be there under its name,
-// as copies that the compiler made for some callers, or not at all, since it was inlined everywhere; a local
-// name may be there several times. A wrong match would show wrong values, so whatever can be two things is
-// none: names are matched with the unit that they are local to, by debug information where names do not do,
-// and the answer otherwise is the reason.
+// What the recorded program has of what its source says. A function of the source may be there under its
+// name, as copies that the compiler made for some callers, or not at all, since it was inlined everywhere; a
+// local name may be there several times. A wrong match would show wrong values, so whatever can be two things
+// is none: names are matched with the unit that they are local to, by debug information where names do not
+// do, and the answer otherwise is the reason.
 //
 // All addresses are as linked.
 #pragma once
@@ -64,8 +64,8 @@ public:
     uint64_t size = 0;
   };
   std::optional<Function> function_around(uint64_t address) const;
-  // Pieces of a function that compilers put elsewhere or copies that they make (.cold, .part.0, .isra.0). They
-  // are no entries. Of the same unit as the function at `address`.
+  // Pieces of a function that compilers put elsewhere or copies that they make (.cold, .part.0, .isra.0).
+  // They are no entries. Of the same unit as the function at `address`.
   std::vector<Function> pieces(std::string_view name, uint64_t address) const;
 
   // Functions that were inlined into others of the unit; null without debug information.
@@ -78,6 +78,7 @@ private:
   struct Entry {
     elf::Symbol symbol;
     uint32_t source; // the number of the file name in front of it; 0: none
+    bool is_local;   // in the source: linkers make hidden symbols local, too
   };
   using Candidates = std::vector<const Entry*>;
   static uint64_t value_of(const Entry* entry) { return entry->symbol.raw.st_value; }
@@ -98,7 +99,7 @@ private:
   std::unique_ptr<ProgramDebugInfo> debug_info_;
   std::vector<Entry> entries_;
   NameIndex by_name_;
-  NameIndex by_plain_name_;              // local ones without what compilers append
+  NameIndex by_plain_name_;               // local ones without what compilers append
   std::vector<std::string_view> sources_; // of local symbols, without their folders, from 1
   NameIndex by_source_;
   std::vector<const Entry*> functions_, variables_; // by address

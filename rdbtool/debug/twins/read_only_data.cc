@@ -15,7 +15,7 @@ constexpr uint32_t kNone = UINT32_MAX;
 constexpr size_t kMostCandidates = 4096;
 
 // Read-only sections whose content the linker makes or which describe code.
-constexpr std::array<std::string_view, 6> kNotData = {".interp",     ".eh_frame_hdr",      ".eh_frame",
+constexpr std::array<std::string_view, 6> kNotData = {".interp",    ".eh_frame_hdr",     ".eh_frame",
                                                       ".gnu_extab", ".gcc_except_table", ".stapsdt.base"};
 
 uint64_t word_at(const char* at) {

@@ -3,9 +3,9 @@
 // them, so a twin must use the program's, which have no names. What is known is their content: a string that
 // is there once in the program's read-only data is that one.
 //
-// A program has ten megabytes of such data at times and a unit thousands of literals, so there are two tables.
-// Strings are sorted by their last eight bytes: linkers let a string be the end of a longer one, and all
-// strings that end in the same way are neighbours there. Other constants are found by one of their words.
+// A program has ten megabytes of such data at times and a unit thousands of literals, so there are two
+// tables. Strings are sorted by their last eight bytes: linkers let a string be the end of a longer one, and
+// all strings that end in the same way are neighbours there. Other constants are found by one of their words.
 #pragma once
 
 #include "descriptors/elf_file.h"

@@ -266,8 +266,8 @@ private:
       facts_.calls.push_back(
           {index_of(each.first, each.line), index_of(each.second, each.line), each.number});
     for (Reference& each : regions_)
-      facts_.regions.push_back({std::move(each.first), index_of(each.second, each.line),
-                                static_cast<unsigned>(each.number)});
+      facts_.regions.push_back(
+          {std::move(each.first), index_of(each.second, each.line), static_cast<unsigned>(each.number)});
   }
 
   uint32_t index_of(const std::string& symbol, unsigned at_line) {

@@ -75,7 +75,8 @@ std::vector<uint64_t> TwinLoader::place_sections() {
   object_.frames_.code = {UINT64_MAX, 0};
   for (const elf::Section& section : elf_.sections()) {
     if (section.index == 0 || !is_placed(section)) continue;
-    if ((section.header.sh_flags & SHF_COMPRESSED) != 0) throw elf::Error("a compressed section is to be loaded");
+    if ((section.header.sh_flags & SHF_COMPRESSED) != 0)
+      throw elf::Error("a compressed section is to be loaded");
     // An end for the frames, which linkers add.
     uint64_t more = section.name == ".eh_frame" ? sizeof(uint64_t) : 0;
     uint64_t place = to_.memory.take(section.bytes.size() + more, section.header.sh_addralign);
@@ -151,8 +152,8 @@ uint64_t TwinLoader::value_of(const Site& site, Use use) {
 }
 
 // What an operand of an instruction means is counted from the end of the instruction, and the addend has the
-// distance to there in it. That does not matter, except where the symbol is only that of a section: then it is
-// needed to know which variable is meant. It is four, unless a constant follows in the instruction.
+// distance to there in it. That does not matter, except where the symbol is only that of a section: then it
+// is needed to know which variable is meant. It is four, unless a constant follows in the instruction.
 uint64_t TwinLoader::relative_value_of(const Site& site, Use use) {
   const elf::Symbol& symbol = site.symbol;
   if (symbol.type() != STT_SECTION || !symbol.in_section()) return value_of(site, use);
@@ -183,15 +184,16 @@ void TwinLoader::put_relative(const Site& site, uint64_t target) {
 void TwinLoader::call(const Site& site) {
   constexpr uint64_t kTail = 4;
   // Where the operand's end is, the call leads to.
-  uint64_t target = site.symbol.type() == STT_SECTION ? symbols_.resolve(site.symbol, site.addend + kTail, Use::call)
-                                                      : symbols_.resolve(site.symbol, 0, Use::call) + site.addend + kTail;
+  uint64_t target = site.symbol.type() == STT_SECTION
+                        ? symbols_.resolve(site.symbol, site.addend + kTail, Use::call)
+                        : symbols_.resolve(site.symbol, 0, Use::call) + site.addend + kTail;
   auto distance = static_cast<int64_t>(target - site.place - kTail);
   if (distance != static_cast<int32_t>(distance)) target = jump_to(target);
   put_relative(site, target - kTail);
 }
 
-// mov x@GOTPCREL(%rip), %rax: the address is loaded from a word. So is that of a function to be called, if the
-// compiler was told so.
+// mov x@GOTPCREL(%rip), %rax: the address is loaded from a word. So is that of a function to be called, if
+// the compiler was told so.
 void TwinLoader::load_address(const Site& site) {
   const bool is_call = is_indirect_call(site);
   uint64_t address = symbols_.resolve(site.symbol, 0, is_call ? Use::call : Use::address);
@@ -262,8 +264,8 @@ uint64_t TwinLoader::end_of_instruction(const elf::Section& section, uint64_t of
   if (is_new) {
     for (uint64_t at = begin; at < end;) {
       ZydisDecodedInstruction instruction;
-      bool is_known = ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder(), nullptr, section.bytes.data() + at,
-                                                                 section.bytes.size() - at, &instruction));
+      bool is_known = ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
+          &decoder(), nullptr, section.bytes.data() + at, section.bytes.size() - at, &instruction));
       at += is_known ? instruction.length : 1;
       known->second.push_back(at);
     }

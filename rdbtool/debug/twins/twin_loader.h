@@ -57,10 +57,11 @@ private:
   TwinSurroundings to_;
   std::vector<uint64_t> places_;
   TwinSymbols symbols_;
-  std::unordered_map<uint64_t, uint64_t> words_;  // of addresses that are loaded, by address
-  std::unordered_map<uint64_t, uint64_t> jumps_;  // to functions that are far away
+  std::unordered_map<uint64_t, uint64_t> words_;             // of addresses that are loaded, by address
+  std::unordered_map<uint64_t, uint64_t> jumps_;             // to functions that are far away
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> blocks_; // of thread-local variables
-  std::unordered_map<uint64_t, std::vector<uint64_t>> ends_; // of instructions, by where they begin to be read
+  std::unordered_map<uint64_t, std::vector<uint64_t>>
+      ends_; // of instructions, by where they begin to be read
 };
 
 } // namespace rdb::debug

@@ -11,7 +11,7 @@
 namespace rdb::debug {
 namespace {
 
-constexpr uint64_t kStep = 1 << 20; // memory is made usable in steps of this size
+constexpr uint64_t kStep = 1 << 20;            // memory is made usable in steps of this size
 constexpr uint8_t kUndefined[] = {0x0F, 0x0B}; // ud2
 
 } // namespace
@@ -26,9 +26,8 @@ TwinMemory::TwinMemory(uint64_t begin, uint64_t end, Use use)
   stubs_committed_ = begin;
   memory_committed_ = next_ = memory_begin_;
   next_poison_ = poison_begin_;
-  void* memory =
-      mmap(reinterpret_cast<void*>(begin), end - begin, PROT_NONE,
-           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
+  void* memory = mmap(reinterpret_cast<void*>(begin), end - begin, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) limit("twins need the addresses {:#x} to {:#x}, which are in use", begin, end);
   if (memory != reinterpret_cast<void*>(begin)) {
     munmap(memory, end - begin);
@@ -71,9 +70,11 @@ uint64_t TwinMemory::take(uint64_t size, uint64_t alignment) {
 
 uint64_t TwinMemory::add_poison(uint64_t size, std::string why) {
   // An index that is a little off must not lead to the next variable's reason: a page between.
-  if (size > end_ - next_poison_) limit("twins that refer to {} more bytes which the program does not have", size);
+  if (size > end_ - next_poison_)
+    limit("twins that refer to {} more bytes which the program does not have", size);
   uint64_t room = guest::page_up(std::max<uint64_t>(size, 1)) + guest::kPage;
-  if (room > end_ - next_poison_) limit("twins that refer to {} more bytes which the program does not have", size);
+  if (room > end_ - next_poison_)
+    limit("twins that refer to {} more bytes which the program does not have", size);
   uint64_t begin = next_poison_;
   next_poison_ += room;
   poison_.emplace(begin, Poison{next_poison_, std::move(why)});

@@ -9,7 +9,8 @@
 
 namespace rdb::debug {
 
-TwinObject::TwinObject(std::string name, std::string bytes) : name_(std::move(name)), bytes_(std::move(bytes)) {
+TwinObject::TwinObject(std::string name, std::string bytes)
+    : name_(std::move(name)), bytes_(std::move(bytes)) {
   try {
     elf_.emplace(bytes_);
     if (!elf_->relocatable()) throw elf::Error("not an object file");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A unit of the program once more, as its source says it, brought into the recorded process: code that works on
-// the program's own variables and calls the program's own functions, and in which each region is a call that
-// rdb answers. It is what a linker does with an object file, but for one thing: most of what the object defines
-// exists already. Its data is the program's; the address of a function is the program's, since programs
-// compare and keep them; what is called depends on what is asked (set_callee).
+// A unit of the program once more, as its source says it, brought into the recorded process: code that works
+// on the program's own variables and calls the program's own functions, and in which each region is a call
+// that rdb answers. It is what a linker does with an object file, but for one thing: most of what the object
+// defines exists already. Its data is the program's; the address of a function is the program's, since
+// programs compare and keep them; what is called depends on what is asked (set_callee).
 //
 // What the program does not have is poison: whoever runs the twin is stopped at it and told why
 // (TwinMemory::why_refused). So a function whose twin does not get there is not concerned.
@@ -36,7 +36,7 @@ public:
 // Where a twin is loaded.
 struct TwinSurroundings {
   LoadedImages& images;
-  size_t image; // the one that the unit is a part of
+  size_t image;            // the one that the unit is a part of
   ProgramSymbols& program; // of that image
   TwinMemory& memory;
   TwinWorld& world;

@@ -29,7 +29,8 @@ bool is_frames(const elf::Section& section) {
   return section.name == ".eh_frame" || section.name.starts_with(".gcc_except_table");
 }
 
-TwinSymbols::TwinSymbols(TwinObject& object, const TwinSurroundings& surroundings, std::vector<uint64_t> places)
+TwinSymbols::TwinSymbols(TwinObject& object, const TwinSurroundings& surroundings,
+                         std::vector<uint64_t> places)
     : object_(object), elf_(*object.elf_), to_(surroundings), places_(std::move(places)),
       variables_(elf_.sections().size()), has_local_variables_(elf_.sections().size()),
       known_addresses_(elf_.symbols().size()), known_calls_(elf_.symbols().size()),
@@ -100,7 +101,8 @@ void TwinSymbols::find_entry(uint32_t number, const elf::Symbol& symbol) {
   Place place = to_.program.function(object_.facts_.unit, facts);
   if (!place) {
     function.why_no_entry = place.why;
-    if (symbol.type() == STT_GNU_IFUNC) replaced_.emplace(number, refused_stub("it calls " + facts.symbol + ": " + place.why));
+    if (symbol.type() == STT_GNU_IFUNC)
+      replaced_.emplace(number, refused_stub("it calls " + facts.symbol + ": " + place.why));
     return;
   }
   uint64_t address = place.address + to_.bias();
@@ -133,8 +135,8 @@ void TwinSymbols::find_entry(uint32_t number, const elf::Symbol& symbol) {
 void TwinSymbols::find_folded(TwinFunction& function, const elf::Symbol& symbol) const {
   auto first = std::ranges::lower_bound(code_, std::tuple(symbol.section, symbol.raw.st_value, 0u));
   auto is_declared = [&](std::string_view name) {
-    for (auto at = first; at != code_.end() && std::get<0>(*at) == symbol.section &&
-                          std::get<1>(*at) == symbol.raw.st_value;
+    for (auto at = first;
+         at != code_.end() && std::get<0>(*at) == symbol.section && std::get<1>(*at) == symbol.raw.st_value;
          ++at)
       if (elf_.symbols()[std::get<2>(*at)].name == name) return true;
     return false;
@@ -142,7 +144,8 @@ void TwinSymbols::find_folded(TwinFunction& function, const elf::Symbol& symbol)
   for (std::string_view other : to_.program.functions_at(function.entry - to_.bias())) {
     std::string_view name = other.substr(0, other.find('@')); // without the version
     // gcc gives a function a second, local name for its own calls.
-    bool is_second_name = name.starts_with(symbol.name) && name.substr(symbol.name.size()).starts_with(".localalias");
+    bool is_second_name =
+        name.starts_with(symbol.name) && name.substr(symbol.name.size()).starts_with(".localalias");
     if (name == symbol.name || plain_name(name) == symbol.name || is_second_name ||
         are_same_constructor(name, symbol.name) || is_declared(name))
       continue;
@@ -156,7 +159,8 @@ uint64_t TwinSymbols::own(const elf::Symbol& symbol) const {
 
 uint64_t TwinSymbols::own_or_poison(const elf::Section& section, uint64_t offset) {
   if (places_[section.index] != 0) return places_[section.index] + offset;
-  return poison(section.header.sh_size, "it uses a variable without a name in " + std::string(section.name)) + offset;
+  return poison(section.header.sh_size, "it uses a variable without a name in " + std::string(section.name)) +
+         offset;
 }
 
 uint64_t TwinSymbols::resolve(const elf::Symbol& symbol, uint64_t offset, Use use) {

@@ -97,7 +97,7 @@ private:
   std::unordered_map<uint32_t, uint32_t> function_of_; // of a symbol, if the object speaks of it
   std::unordered_map<std::string_view, uint32_t> static_of_, region_of_;
   std::unordered_map<std::string_view, uint64_t> canonical_; // addresses of functions of other images
-  std::unordered_map<uint32_t, uint64_t> replaced_; // functions for which another image's is used
+  std::unordered_map<uint32_t, uint64_t> replaced_;          // functions for which another image's is used
   std::vector<uint64_t> known_addresses_, known_calls_;      // by symbol
   std::vector<uint64_t> thunks_;                             // of functions, by index
   std::map<std::pair<uint32_t, uint64_t>, uint64_t> strings_;

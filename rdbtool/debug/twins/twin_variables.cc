@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The part of TwinSymbols that is about data. What can change is the program's or nothing. What cannot, the
-// twin may have as a copy, but programs compare and hash the addresses of constants, so the program's place is
-// taken where it is known: by name, or else by content.
+// twin may have as a copy, but programs compare and hash the addresses of constants, so the program's place
+// is taken where it is known: by name, or else by content.
 #include "rdbtool/base/error.h"
 #include "rdbtool/debug/twins/twin_symbols.h"
 
@@ -41,12 +41,14 @@ uint64_t TwinSymbols::variable(const elf::Symbol& symbol) {
   if (symbol.type() == STT_TLS) return poison(0, "it uses the thread-local " + name + " in an unknown way");
   const elf::Section* section = symbol.in_section() ? &elf_.section(symbol.section) : nullptr;
   const bool can_change = section == nullptr || !is_constant(*section);
-  if (name.starts_with(kFrameReference) && section != nullptr) return own_or_poison(*section, symbol.raw.st_value);
+  if (name.starts_with(kFrameReference) && section != nullptr)
+    return own_or_poison(*section, symbol.raw.st_value);
   // Addresses of code in the middle of a function are the twin's: the program's would lead out of it.
   Labels labels = section != nullptr ? labels_in(symbol) : Labels::none;
   if (labels == Labels::only || (labels == Labels::some && !can_change)) return own(symbol);
   if (labels == Labels::some)
-    return poison(symbol.raw.st_size, "variable '" + name + "' has addresses inside of functions, and can change");
+    return poison(symbol.raw.st_size,
+                  "variable '" + name + "' has addresses inside of functions, and can change");
   if (to_.image != 0 && !static_of_.contains(symbol.name))
     if (auto used = to_.images.resolved(to_.image, name)) return *used;
   Place place = place_of_variable(symbol);
@@ -58,7 +60,8 @@ uint64_t TwinSymbols::variable(const elf::Symbol& symbol) {
     place.why = "it has " + std::to_string(place.size) + " bytes in the program";
   }
   if (!can_change) return constant(symbol);
-  return poison(symbol.raw.st_size, "it uses variable '" + name + "', which is not known in the program: " + place.why);
+  return poison(symbol.raw.st_size,
+                "it uses variable '" + name + "', which is not known in the program: " + place.why);
 }
 
 void TwinSymbols::compare_constant(const elf::Symbol& symbol, const Place& place) {
@@ -76,7 +79,8 @@ uint64_t TwinSymbols::constant(const elf::Symbol& symbol) {
   if (!section.bytes.empty() && relocations_in(symbol).empty()) {
     // The alignment in the object may be by chance.
     constexpr uint64_t kAlignment = 4;
-    uint64_t alignment = kAlignment | symbol.raw.st_value | std::max<uint64_t>(section.header.sh_addralign, 1);
+    uint64_t alignment =
+        kAlignment | symbol.raw.st_value | std::max<uint64_t>(section.header.sh_addralign, 1);
     std::string_view bytes = section.bytes.substr(symbol.raw.st_value, symbol.raw.st_size);
     if (auto found = to_.program.read_only().find_bytes(bytes, alignment & -alignment))
       return *found + to_.bias();
@@ -122,10 +126,11 @@ TwinSymbols::Labels TwinSymbols::labels_in(const elf::Symbol& symbol) {
   for (const Elf64_Rela& relocation : relocations_in(symbol)) {
     const elf::Symbol& to = elf_.symbols()[ELF64_R_SYM(relocation.r_info)];
     if (!to.in_section() || !is_code(elf_.section(to.section))) continue;
-    bool is_function = to.type() == STT_SECTION
-                           ? ELF64_R_TYPE(relocation.r_info) == R_X86_64_64 &&
-                                 function_at(to.section, static_cast<uint64_t>(relocation.r_addend)) != nullptr
-                           : to.type() == STT_FUNC || to.type() == STT_GNU_IFUNC;
+    bool is_function =
+        to.type() == STT_SECTION
+            ? ELF64_R_TYPE(relocation.r_info) == R_X86_64_64 &&
+                  function_at(to.section, static_cast<uint64_t>(relocation.r_addend)) != nullptr
+            : to.type() == STT_FUNC || to.type() == STT_GNU_IFUNC;
     if (!is_function) ++count;
   }
   if (count == 0) return Labels::none;
@@ -138,8 +143,8 @@ TwinSymbols::ThreadLocal TwinSymbols::thread_local_variable(const elf::Symbol& s
   if (symbol.type() == STT_SECTION) return {"it uses a thread-local variable without a name"};
   Place place = place_of_variable(symbol);
   if (place.kind == Place::Kind::thread_local_data) {
-    bool differs = symbol.in_section() && place.size != 0 && symbol.raw.st_size != 0 &&
-                   place.size != symbol.raw.st_size;
+    bool differs =
+        symbol.in_section() && place.size != 0 && symbol.raw.st_size != 0 && place.size != symbol.raw.st_size;
     if (differs) return {"it uses the thread-local '" + name + "', which has another size in the program"};
     return {{}, to_.image, place.address};
   }

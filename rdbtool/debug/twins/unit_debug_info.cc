@@ -84,8 +84,8 @@ void read_place(Dwarf_Die* die, UnitDebugInfo::Variable& variable) {
                   operations[0].atom == DW_OP_GNU_addr_index;
   if (count == 1 && is_plain)
     variable.where = UnitDebugInfo::Variable::Where::memory;
-  else if (count == 2 && (operations[1].atom == DW_OP_form_tls_address ||
-                          operations[1].atom == DW_OP_GNU_push_tls_address))
+  else if (count == 2 &&
+           (operations[1].atom == DW_OP_form_tls_address || operations[1].atom == DW_OP_GNU_push_tls_address))
     variable.where = UnitDebugInfo::Variable::Where::thread_block;
 }
 
@@ -149,8 +149,7 @@ private:
     if (dwarf_entrypc(&die, &entry) != 0 && dwarf_ranges(&die, 0, &base, &entry, &end) <= 0) entry = 0;
     if (entry != 0) {
       inside.code = entry;
-      info_.functions.push_back(
-          {inside.function, inside.linkage_name, file_of(&die), line_of(&die), entry});
+      info_.functions.push_back({inside.function, inside.linkage_name, file_of(&die), line_of(&die), entry});
     }
     return inside;
   }
