@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The program and the shared libraries that it has loaded: who has a name that a twin uses. The dynamic
+// linker has answered that already for the program, by rules of its own (which library is first, which
+// version of a symbol, which variant of memcpy for this CPU), and has written the answers into the files'
+// tables of addresses; so those are asked first.
+#pragma once
+
+#include "rdbtool/debug/regions/program_file.h"
+#include "rdbtool/debug/twins/name_index.h"
+#include "rdbtool/guest/memory/layout.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace rdb::debug {
+
+struct LoadedImage {
+  const ProgramFile* file;
+  uint64_t bias;
+  std::string path; // what it was called
+};
+
+// Reads memory of the program; false if some of it is not mapped.
+using ReadMemory = std::function<bool(uint64_t address, void* to, size_t size)>;
+
+class LoadedImages {
+public:
+  // The first one is the program. The files must outlive it.
+  LoadedImages(std::vector<LoadedImage> images, ReadMemory read);
+
+  const std::vector<LoadedImage>& images() const { return images_; }
+
+  struct Found {
+    size_t image;
+    elf::Symbol symbol;
+    uint64_t address; // in memory; of something thread-local, the offset in the block of its image
+    bool is_indirect() const { return symbol.type() == STT_GNU_IFUNC; }
+    bool is_thread_local() const { return symbol.type() == STT_TLS; }
+  };
+  // By the tables of names that files have for each other, in the order of the dynamic linker.
+  std::optional<Found> find(std::string_view name);
+
+  // What the dynamic linker has found for this image; none if it does not use the name, or has not called the
+  // function yet.
+  std::optional<uint64_t> resolved(size_t image, std::string_view name);
+  // The same for whichever image has it.
+  std::optional<uint64_t> resolved(std::string_view name);
+
+  // How far a variable in the image's block of thread-local ones is from the thread pointer, if that is the
+  // same in all threads; and the number of the block.
+  std::optional<uint64_t> thread_pointer_offset(size_t image) const;
+  std::optional<uint64_t> thread_block_number(size_t image) const;
+
+  // What the dynamic linker writes to while the program runs: every .got of every image.
+  std::vector<guest::AddressRange> tables_of_addresses() const;
+
+private:
+  struct Names;
+  Names& names(size_t image);
+  void find_order();
+
+  std::vector<LoadedImage> images_;
+  ReadMemory read_;
+  std::vector<std::shared_ptr<Names>> names_;
+  std::vector<size_t> order_;
+};
+
+} // namespace rdb::debug

@@ -1,0 +1,11 @@
+int puts_like(const char *text);
+int other_unit(int x);
+int entry_statics(int x);
+int entry_switch(int x);
+int entry_goto(const unsigned char *code);
+int entry_threads(int x);
+int entry_pointers(int x);
+int entry_text(char *to, const char *format, ...);
+int entry_ifunc(int x);
+int entry_calls(int x);
+int entry_weak(int x);
