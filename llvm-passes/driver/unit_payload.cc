@@ -126,7 +126,9 @@ private:
     record.end_line = place->region->end_line;
     record.status = outcome.status;
     record.reason = outcome.reason;
-    record.function = outcome.status == Status::refused || outcome.status == Status::lost ? "" : debug.symbol;
+    // One that has no place may run in a twin.
+    bool is_of_use = outcome.status != Status::refused && debug.unavailable.empty();
+    record.function = is_of_use ? debug.symbol : "";
     record.host = debug.host_name;
     record.arguments = static_cast<uint32_t>(debug.variables.size());
     out_.regions.push_back(record);

@@ -245,6 +245,12 @@ void Replayer::wake() {
     observer->woken(*this);
 }
 
+Time Replayer::undisturbed_until() const {
+  if (!progress_.answers.empty()) return progress_.answers.next->time;
+  Time until = progress_.step != nullptr ? progress_.step->until : now();
+  return descent_.empty() ? until : std::min(until, descent_.back().parent_time);
+}
+
 // Lets the guest run up to the step's time, and sees that it comes to what the step's input answers.
 Replayer::StretchEnd Replayer::play_to(const trace::Step& step) {
   if (step.input == nullptr && now() >= step.until) return StretchEnd::reached;

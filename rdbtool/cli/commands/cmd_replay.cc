@@ -44,6 +44,8 @@ struct ReplayOptions {
   std::vector<std::string> modules;
   debug::RegionOptions regions;
   debug::RunnerOptions runner;
+  debug::TwinOptions twins;
+  std::string twin_use = "auto";
   debug::TraceOptions events;
   std::string syscalls; // "true", or names
   std::string protect;  // "true", or how
@@ -218,7 +220,7 @@ int play(const ReplayOptions& options, const trace::TraceReader& trace, const tr
   Terminal terminal;
   auto session = std::make_unique<debug::DebugSession>();
   debug::RegionRunner runner(*session, options.runner);
-  debug::Regions regions(options.regions, runner);
+  debug::Regions regions(options.regions, runner, options.twins);
   bool has_bundle = add_bundles(regions, options, trace, program);
   replay::Replayer replayer(trace, program, options.quiet ? nullptr : &terminal);
   regions.check_selection();
@@ -255,6 +257,7 @@ int play(const ReplayOptions& options, const trace::TraceReader& trace, const tr
     if (std::string where = children_with_output(trace); !where.empty())
       complaints.push_back({"it has printed nothing itself; its children have: " + where});
   complain(complaints);
+  regions.twins().report();
   if (options.stats) print_stats(regions, tick_rate.ns_per_tick());
   if (ending && ending->kind == guest::Ending::Kind::signalled && !options.no_report)
     report_death(replayer, *ending, lines, program);
@@ -320,6 +323,14 @@ Action setup_replay(CommandOptions& command) {
                  "Show calls of the functions whose name matches this pattern, and what they return");
   command.option("--watch", options->events.watches,
                  "Show every write to a variable (NAME, file.c:NAME) or to ADDRESS[,SIZE]");
+  command
+      .option("--twin", options->twin_use,
+              "Which regions run in a twin of their function, its source run again beside it: auto, those that "
+              "cannot run in place with all their variables; always; never")
+      .one_of({"auto", "always", "never"});
+  command.option("--twin-limit", options->twins.limit,
+                 "The most instructions that a call may take which is run in a twin (200000000)")
+      .not_negative();
   command.flag("--protect", options->protect,
                "Say when debug code writes to the program's memory, which is undone (slow); "
                "--protect=fatal ends the replay there");
@@ -332,6 +343,10 @@ Action setup_replay(CommandOptions& command) {
   command.flag("--stats", options->stats, "Print hits and time of each region at the end");
   return [options] {
     options->runner.timed = options->stats;
+    options->twins.use = options->twin_use == "always"  ? debug::TwinUse::always
+                         : options->twin_use == "never" ? debug::TwinUse::never
+                                                        : debug::TwinUse::automatic;
+    options->twins.reports = !options->no_report;
     options->regions.report_skipped = !options->no_report;
     if (!options->protect.empty()) options->runner.protect = debug::protect_named(options->protect);
     if (!options->syscalls.empty())

@@ -15,7 +15,9 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rdb::debug {
@@ -38,6 +40,10 @@ public:
   // By id. Adds a count for each.
   void select(const RegionSelection& selection, std::deque<RegionCount>& counts);
   const std::map<uint32_t, SelectedRegion>& regions() const { return regions_; }
+
+  // Of these, those with these ids are not called in place.
+  void run_in_twins(std::set<uint32_t> regions) { in_twins_ = std::move(regions); }
+  bool runs_in_twin(uint32_t region) const { return in_twins_.contains(region); }
 
   // Is this mapping made from its program file? Does it replace some of the file's code?
   bool is_own(const trace::MapInput& map) const { return map.has_file && map.file == content_; }
@@ -62,6 +68,7 @@ private:
   trace::ContentId content_;            // of the program file
   ProgramFile::CodeSegment code_;
   std::map<uint32_t, SelectedRegion> regions_;
+  std::set<uint32_t> in_twins_;
 };
 
 } // namespace rdb::debug

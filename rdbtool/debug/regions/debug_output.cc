@@ -13,6 +13,7 @@
 #include <stdio_ext.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
 
 namespace rdb::debug {
 namespace {
@@ -81,7 +82,38 @@ void DebugOutput::put_prefix(const replay::Replayer& replayer, std::string_view 
   put("] ");
 }
 
+void DebugOutput::hold(std::string& to) {
+  RDB_CHECK(held_ == nullptr);
+  std::fflush(stdout);
+  held_ = &to;
+  if (captured_ >= 0) return;
+  before_hold_ = fcntl(1, F_DUPFD_CLOEXEC, 3);
+  captured_ = memfd_create("rdb-output", MFD_CLOEXEC);
+  if (before_hold_ < 0 || captured_ < 0 || dup2(captured_, 1) < 0)
+    user_error("debug output cannot be held back: {}", std::strerror(errno));
+}
+
+void DebugOutput::end_hold() {
+  held_ = nullptr;
+  if (before_hold_ < 0) return;
+  std::fflush(stdout);
+  dup2(before_hold_, 1);
+  close(std::exchange(before_hold_, -1));
+  close(std::exchange(captured_, -1));
+}
+
+void DebugOutput::show(std::string_view text) {
+  std::fflush(stdout);
+  if (!write_fully(terminal_ >= 0 && captured_ >= 0 ? terminal_ : 1, text.data(), text.size()))
+    lost_ = errno;
+}
+
 void DebugOutput::write_out() {
+  if (held_ != nullptr) {
+    held_->append(waiting_, waiting_size_);
+    waiting_size_ = 0;
+    return;
+  }
   if (!write_fully(terminal_, waiting_, waiting_size_)) lost_ = errno;
   waiting_size_ = 0;
 }

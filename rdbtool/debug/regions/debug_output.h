@@ -29,6 +29,12 @@ public:
 
   // A descriptor of what standard output was, or of the file; -1 if standard output itself is that.
   int terminal() const { return terminal_; }
+  // From here on what debug code prints is added to `to`, as it would be shown; until end_hold().
+  void hold(std::string& to);
+  void end_hold();
+  // Shows what was held back.
+  void show(std::string_view text);
+
   // Lines are taken from a file in memory.
   bool is_captured() const { return captured_ >= 0; }
   // The error for which some of the output could not be written; 0 if all was.
@@ -53,6 +59,8 @@ private:
   bool prefix_;
   int terminal_ = -1;
   int captured_ = -1; // the file in memory
+  std::string* held_ = nullptr;
+  int before_hold_ = -1; // what stdout was, if it is captured only while lines are held back
   int lost_ = 0;
   char read_[1 << 14];    // from the file in memory
   char waiting_[1 << 14]; // to be written to the terminal

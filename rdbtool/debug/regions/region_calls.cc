@@ -10,6 +10,7 @@ namespace rdb::debug {
 using descriptors::Class;
 
 void Regions::hooked(replay::Replayer& replayer, GuestAddr pc) {
+  twins_.hooked(replayer, pc.value);
   // What is after the last instruction comes before what is in front of the next.
   if (after_.waits()) arrive_after(replayer, pc.value);
   if (HookedAddress* hooked = hooked_by_pc_.find(pc.value)) arrive(replayer, *hooked, pc.value);

@@ -60,6 +60,9 @@ public:
   DebugSession& session() { return session_; }
   CrashRecovery& crash_recovery() { return crash_recovery_; }
   const DebugOutput& output() const { return output_; }
+  DebugOutput& output() { return output_; }
+  // After attach().
+  NestedCalls& nested() { return *nested_; }
   // Loads a bundle's module, whose constructors are debug code, too.
   void load(Bundle& bundle, uint64_t bias);
 

@@ -15,7 +15,8 @@
 
 namespace rdb::debug {
 
-Regions::Regions(const RegionOptions& options, RegionRunner& runner) : selection_(options), runner_(runner) {}
+Regions::Regions(const RegionOptions& options, RegionRunner& runner, const TwinOptions& twins)
+    : selection_(options), runner_(runner), twins_(twins, selection_, runner) {}
 
 Regions::~Regions() = default;
 
@@ -101,6 +102,7 @@ void Regions::attach(replay::Replayer& replayer, AttachedBundle& attached, const
   for (const elf::Symbol& symbol : file.elf().symbols()) // of libc, in a static program
     if (symbol.defined() && std::ranges::find(kNonlocalExits, symbol.name) != kNonlocalExits.end())
       after_.add_nonlocal_exit(symbol.raw.st_value + bias);
+  attached.run_in_twins(twins_.attach(replayer, attached, map));
   add_hooks(replayer, attached);
 }
 
@@ -132,7 +134,7 @@ void Regions::add_hooks(replay::Replayer& replayer, AttachedBundle& attached) {
   std::map<std::pair<uint32_t, uint32_t>, RegionInstance> instances; // by region and instance
   for (const descriptors::Location& location : d.locations) {
     auto selected = attached.regions().find(location.region);
-    if (selected == attached.regions().end()) continue;
+    if (selected == attached.regions().end() || attached.runs_in_twin(location.region)) continue;
     auto [count, index] = selected->second;
     DebugFunction function = bundle.function(index);
     if (function == nullptr) continue;

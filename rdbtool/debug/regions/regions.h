@@ -22,6 +22,7 @@
 #include "rdbtool/debug/regions/hooked_address.h"
 #include "rdbtool/debug/regions/region_runner.h"
 #include "rdbtool/debug/regions/region_selection.h"
+#include "rdbtool/debug/twins/twins.h"
 #include "rdbtool/replay/replayer.h"
 
 #include <deque>
@@ -34,7 +35,7 @@ namespace rdb::debug {
 
 class Regions final : public replay::Observer {
 public:
-  Regions(const RegionOptions& options, RegionRunner& runner);
+  Regions(const RegionOptions& options, RegionRunner& runner, const TwinOptions& twins = {});
   ~Regions() override;
 
   void add(std::unique_ptr<Bundle> bundle);
@@ -42,6 +43,8 @@ public:
   void check_selection() const;
   // Of bundles that were asked for and whose program never appeared: why each was not used.
   std::vector<std::string> unused() const;
+  // What was not shown of regions that run in twins.
+  const Twins& twins() const { return twins_; }
   // The line of the edited file for one of the file without its regions, which the program was built from.
   unsigned edited_line(const std::string& file, unsigned line) const;
   const std::deque<RegionCount>& counts() const { return counts_; }
@@ -92,6 +95,7 @@ private:
   Activations activations_;
   ArgumentBuffer buffer_;
   bool thread_locals_used_ = false; // by some bundle
+  Twins twins_;
 };
 
 } // namespace rdb::debug

@@ -33,6 +33,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -124,6 +125,8 @@ public:
   engine::Registers& registers() { return engine_.registers(); }
   // Instructions since the run began.
   uint64_t executed() const { return done_ + (engine_.executed() - slice_begin_); }
+  // Watched functions that were entered until now.
+  std::span<const NestedEntry> entries() const { return {entries_.data(), entry_count_}; }
   // The run ends here.
   void refuse(const std::string& reason) { end(NestedOutcome::refused, reason); }
   // Runs code that may use this engine itself, and undoes what it logs.

@@ -39,17 +39,25 @@ constexpr std::array<ResultWord, 6> kResults = {{{"rax", ResultRegister::rax, 8}
                                                  {"st1", ResultRegister::st1, 0}}};
 constexpr unsigned kX87Bytes = 10;
 
+std::string_view word_of(ResultRegister place) {
+  for (const ResultWord& known : kResults)
+    if (known.value == place) return known.word;
+  return {};
+}
+
 constexpr std::array<std::string_view, 6> kIntegerArguments = {"rdi", "rsi", "rdx", "rcx", "r8", "r9"};
 
 using Flag = bool TwinFacts::Function::*;
-constexpr std::array<Word<Flag>, 8> kFlags = {{{"naked", &TwinFacts::Function::naked},
+constexpr std::array<Word<Flag>, 10> kFlags = {{{"naked", &TwinFacts::Function::naked},
                                                {"coroutine", &TwinFacts::Function::coroutine},
                                                {"noreturn", &TwinFacts::Function::noreturn},
                                                {"ifunc", &TwinFacts::Function::ifunc},
                                                {"constructor", &TwinFacts::Function::constructor},
                                                {"asm", &TwinFacts::Function::assembly},
                                                {"changed", &TwinFacts::Function::changed},
-                                               {"noresult", &TwinFacts::Function::result_removed}}};
+                                               {"noresult", &TwinFacts::Function::result_removed},
+                                               {"alwaysinline", &TwinFacts::Function::always_inline},
+                                               {"convention", &TwinFacts::Function::other_convention}}};
 
 // Calls `each` with the parts of a list.
 template <class F>
@@ -122,6 +130,10 @@ private:
       read_unit(f);
     else if (keyword == "function")
       read_function(f);
+    else if (keyword == "padding")
+      read_padding(f);
+    else if (keyword == "alias")
+      aliases_.push_back({number_, f.string("symbol"), f.string("function"), 0});
     else if (keyword == "calls")
       read_calls(f);
     else if (keyword == "address")
@@ -159,6 +171,15 @@ private:
     if (!facts_.function_index.emplace(function.symbol, index).second)
       f.fail("function '" + function.symbol + "' is defined twice");
     facts_.functions.push_back(std::move(function));
+  }
+
+  void read_padding(Fields& f) {
+    Reference reference{number_, f.string("function"), std::string(f.word("register")), 0};
+    reference.number = f.hex("mask");
+    if (reference.second != "rax" && reference.second != "rdx" && reference.second != "xmm0" &&
+        reference.second != "xmm1")
+      f.fail("'" + shown(reference.second) + "' has no padding");
+    paddings_.push_back(std::move(reference));
   }
 
   static void read_result(Fields& f, TwinFacts::Function& function) {
@@ -262,6 +283,11 @@ private:
     if (!has_unit_) fail("no line says which unit it is");
     for (const Reference& each : addresses_)
       facts_.functions[index_of(each.first, each.line)].address_taken = true;
+    for (const Reference& each : aliases_)
+      facts_.functions[index_of(each.second, each.line)].aliases.push_back(each.first);
+    for (const Reference& each : paddings_)
+      for (ResultPart& part : facts_.functions[index_of(each.first, each.line)].result)
+        if (word_of(part.where) == each.second) part.padding = each.number;
     for (const Reference& each : calls_)
       facts_.calls.push_back(
           {index_of(each.first, each.line), index_of(each.second, each.line), each.number});
@@ -291,7 +317,7 @@ private:
   unsigned number_ = 0; // of the line
   bool has_unit_ = false, has_end_ = false;
   TwinFacts facts_;
-  std::vector<Reference> calls_, addresses_, regions_;
+  std::vector<Reference> calls_, addresses_, regions_, aliases_, paddings_;
   std::unordered_set<std::string> regions_seen_, statics_seen_;
 };
 

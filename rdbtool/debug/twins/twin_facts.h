@@ -23,7 +23,8 @@ enum class TwinLinkage : uint8_t { global, weak, local };
 enum class ResultRegister : uint8_t { rax, rdx, xmm0, xmm1, st0, st1 };
 struct ResultPart {
   ResultRegister where;
-  unsigned bytes; // of st0 and st1: 10
+  unsigned bytes;       // of st0 and st1: 10
+  uint64_t padding = 0; // bits of its lowest word that mean nothing
   bool operator==(const ResultPart&) const = default;
 };
 
@@ -50,11 +51,14 @@ struct TwinFacts {
     ArgumentRegisters arguments;
     bool naked = false, coroutine = false, noreturn = false, ifunc = false, constructor = false;
     bool assembly = false;          // has inline assembly
+    bool always_inline = false;     // calls of it are its code in the twin, too
+    bool other_convention = false;  // registers are not as they are given here
     std::optional<uint32_t> fold;   // of functions whose bodies are equal; those have the same number
     bool changed = false;           // the program's takes other arguments
     bool result_removed = false;    // in the program
     std::vector<uint32_t> poisoned; // positions of arguments that a call in the program leaves undefined
     bool address_taken = false;     // in this unit
+    std::vector<std::string> aliases;
   };
   std::vector<Function> functions;
 

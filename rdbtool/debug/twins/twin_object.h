@@ -89,6 +89,13 @@ public:
   };
   const Frames& frames() const { return frames_; }
 
+  // Functions of other units and of libraries that it calls by name.
+  struct OutsideCall {
+    std::string name;
+    uint64_t address;
+  };
+  const std::vector<OutsideCall>& outside_calls() const { return outside_calls_; }
+
   // Names that neither the program nor its libraries have.
   const std::vector<std::string>& missing() const { return missing_; }
   // Constants that have another content in the program: it was made from another source.
@@ -107,6 +114,7 @@ private:
   std::vector<std::pair<uint64_t, uint32_t>> by_code_;
   guest::AddressRange memory_;
   Frames frames_;
+  std::vector<OutsideCall> outside_calls_;
   std::vector<std::string> missing_, other_constants_;
 };
 

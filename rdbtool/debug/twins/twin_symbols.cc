@@ -265,7 +265,10 @@ uint64_t TwinSymbols::outside(const elf::Symbol& symbol, Use use) {
     return to_.memory.add_stub({TwinStub::Kind::region, &object_, found->second, {}});
   if (name.starts_with(kRegionPrefix)) return refused_stub("nothing is known of region " + name);
   if (symbol.reserved && symbol.section == SHN_COMMON) return variable(symbol);
-  if (auto found = find_outside(name, use)) return *found;
+  if (auto found = find_outside(name, use)) {
+    if (use == Use::call) object_.outside_calls_.push_back({name, *found});
+    return *found;
+  }
   if (symbol.binding() == STB_WEAK) return 0;
   object_.missing_.push_back(name);
   if (use == Use::call) return refused_stub("it calls " + name + ", which the program does not have");
