@@ -138,7 +138,7 @@ Twin::~Twin() {
 }
 
 void Twin::attach(llvm::PassBuilder& builder, clang::CompilerInstance& compiler,
-                  std::function<clang::CodeGenerator*()> generator) {
+                  const std::function<clang::CodeGenerator*()>& generator) {
   builder.registerPipelineStartEPCallback(
       [this, &compiler, generator](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
         passes.addPass(StartPass([this, &compiler, generator](llvm::Module& module) {

@@ -34,7 +34,7 @@ public:
   // Begins at the start of a compile's pipeline. Must be attached before whatever changes the module there.
   // `generator` is asked for then, and must still know its declarations.
   void attach(llvm::PassBuilder& builder, clang::CompilerInstance& compiler,
-              std::function<clang::CodeGenerator*()> generator);
+              const std::function<clang::CodeGenerator*()>& generator);
   bool has_begun() const { return process_ != 0; }
   // Waits for it.
   void finish();

@@ -42,6 +42,7 @@ public:
     erase_list("llvm.global.annotations");
     erase_annotations(module_);
     std::vector<TwinRegion> regions;
+    regions.reserve(sites_.size());
     for (const Site& site : sites_)
       regions.push_back({site.function->symbol, site.before->getFunction()->getName().str(),
                          line_of_region(site.function->region)});
