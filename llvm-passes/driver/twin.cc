@@ -8,32 +8,44 @@
 #include "clang/Frontend/CompilerInstance.h"
 #include "clang/Frontend/CompilerInvocation.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <string_view>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <utility>
 
 namespace rdb::driver {
 
 namespace {
 
-class CopyPass : public llvm::PassInfoMixin<CopyPass> {
+class StartPass : public llvm::PassInfoMixin<StartPass> {
 public:
-  explicit CopyPass(std::unique_ptr<llvm::Module>& copy) : copy_(copy) {}
+  explicit StartPass(std::function<void(llvm::Module&)> start) : start_(std::move(start)) {}
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    if (!copy_) copy_ = extractor::copy_for_twin(module);
-    return llvm::PreservedAnalyses::none();
+    start_(module);
+    return llvm::PreservedAnalyses::all(); // here: the other process has a module of its own
   }
   static bool isRequired() { return true; }
 
 private:
-  std::unique_ptr<llvm::Module>& copy_;
+  std::function<void(llvm::Module&)> start_;
 };
 
 // Keeps the first error. LLVM's own handler would end the process, and the user's program is fine.
@@ -55,6 +67,24 @@ public:
 private:
   std::string& text_;
 };
+
+void write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t count = write(file, bytes.data(), bytes.size());
+    if (count < 0) _exit(1);
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+}
+
+std::string read_all(int file) {
+  std::string bytes;
+  char buffer[65536];
+  for (off_t at = 0;; at = static_cast<off_t>(bytes.size())) {
+    ssize_t count = pread(file, buffer, sizeof buffer, at);
+    if (count <= 0) return bytes;
+    bytes.append(buffer, static_cast<size_t>(count));
+  }
+}
 
 // What is the same in every twin, whatever the program's own object is to be. The rest of the user's options
 // (the processor, floating point, the exception model ...) say what the code means, and stay.
@@ -92,7 +122,7 @@ void set_options(clang::CodeGenOptions& code) {
   code.OptRecordFile.clear();
   code.PassBuilderCallbacks.clear();
   code.TimePasses = 0;
-  code.VerifyModule = 0; // that was done, and is no reason to end the compile
+  code.VerifyModule = 1;
 }
 
 } // namespace
@@ -103,27 +133,69 @@ Twin::Twin(const extractor::Extraction& extraction, extractor::TwinUnit unit,
     : extraction_(extraction), unit_(std::move(unit)), line_of_region_(std::move(line_of_region)),
       compiled_(compiled) {}
 
-Twin::~Twin() = default;
-
-void Twin::attach(llvm::PassBuilder& builder) {
-  builder.registerPipelineStartEPCallback([this](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
-    passes.addPass(CopyPass(module_));
-  });
+Twin::~Twin() {
+  finish();
 }
 
-void Twin::finish(clang::CompilerInstance& compiler, clang::CodeGenerator& generator) {
-  if (!module_ || compiler.getDiagnostics().hasErrorOccurred()) return;
-  extractor::SourceNames names(compiler.getASTContext(), *module_, [&](llvm::StringRef symbol) {
+void Twin::attach(llvm::PassBuilder& builder, clang::CompilerInstance& compiler,
+                  const std::function<clang::CodeGenerator*()>& generator) {
+  builder.registerPipelineStartEPCallback(
+      [this, &compiler, generator](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+        passes.addPass(StartPass([this, &compiler, generator](llvm::Module& module) {
+          if (!has_begun()) begin(module, compiler, *generator());
+        }));
+      });
+}
+
+void Twin::begin(llvm::Module& module, clang::CompilerInstance& compiler, clang::CodeGenerator& generator) {
+  object_file_ = memfd_create("rdb-twin", MFD_CLOEXEC);
+  failure_file_ = memfd_create("rdb-twin-failure", MFD_CLOEXEC);
+  process_ = object_file_ < 0 || failure_file_ < 0 ? -1 : fork();
+  if (process_ < 0) failure_ = fmt::format("no process can be started for it: {}", strerror(errno));
+  if (process_ != 0) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // Files that are to be removed when a compile fails are those of the other process, and so is what its
+  // passes are asked to print.
+  llvm::sys::unregisterHandlers();
+  llvm::remove_fatal_error_handler();
+  llvm::install_fatal_error_handler(
+      [](void* file, const char* message, bool) {
+        write_all(*static_cast<int*>(file), message);
+        _exit(1);
+      },
+      &failure_file_);
+  int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  dup2(nowhere, STDOUT_FILENO);
+  dup2(nowhere, STDERR_FILENO);
+  make(module, compiler, generator);
+  write_all(object_file_, object_);
+  write_all(failure_file_, failure_);
+  _exit(0);
+}
+
+void Twin::finish() {
+  if (process_ <= 0 || is_done_) return;
+  is_done_ = true;
+  int status = 0;
+  while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+  }
+  failure_ = read_all(failure_file_);
+  if (WIFSIGNALED(status)) failure_ = fmt::format("the compiler ended by signal {}", WTERMSIG(status));
+  if (failure_.empty()) object_ = read_all(object_file_);
+  close(object_file_);
+  close(failure_file_);
+}
+
+void Twin::make(llvm::Module& module, clang::CompilerInstance& compiler, clang::CodeGenerator& generator) {
+  llvm::StripDebugInfo(module);
+  extractor::SourceNames names(compiler.getASTContext(), module, [&](llvm::StringRef symbol) {
     return generator.GetDeclForMangledName(symbol);
   });
-  size_t regions = extractor::make_twin(*module_, extraction_, unit_, line_of_region_, names, compiled_);
-  if (regions > 0) emit(compiler);
-  module_.reset(); // its LLVM context is about to go
+  if (extractor::make_twin(module, extraction_, unit_, line_of_region_, names, compiled_) > 0)
+    emit(module, compiler);
 }
 
-void Twin::emit(clang::CompilerInstance& compiler) {
-  llvm::raw_string_ostream why(failure_);
-  if (llvm::verifyModule(*module_, &why)) return;
+void Twin::emit(llvm::Module& module, clang::CompilerInstance& compiler) {
   // An instance of its own: nothing that the user's compile is given (plugins of passes, who hears of
   // messages) has to do with the twin.
   auto invocation = std::make_shared<clang::CompilerInvocation>(compiler.getInvocation());
@@ -133,15 +205,11 @@ void Twin::emit(clang::CompilerInstance& compiler) {
   instance.createVirtualFileSystem(compiler.getVirtualFileSystemPtr());
   instance.createDiagnostics(&nobody, /*ShouldOwnClient=*/false);
   set_options(instance.getCodeGenOpts());
-
-  llvm::LLVMContext& context = module_->getContext();
-  auto handler = context.getDiagnosticHandler();
-  context.setDiagnosticHandler(std::make_unique<FirstError>(failure_));
+  module.getContext().setDiagnosticHandler(std::make_unique<FirstError>(failure_));
   llvm::SmallString<0> object;
   clang::emitBackendOutput(instance, instance.getCodeGenOpts(), compiler.getTarget().getDataLayoutString(),
-                           module_.get(), clang::Backend_EmitObj, compiler.getVirtualFileSystemPtr(),
+                           &module, clang::Backend_EmitObj, compiler.getVirtualFileSystemPtr(),
                            std::make_unique<llvm::raw_svector_ostream>(object));
-  context.setDiagnosticHandler(std::move(handler));
   if (failure_.empty() && instance.getDiagnostics().hasErrorOccurred()) failure_ = "the compiler refuses it";
   if (failure_.empty()) object_ = object.str();
 }

@@ -118,9 +118,6 @@ public:
   ObjectAction(const RegionFiles& files, ViewKind kind, extractor::Captures& captures)
       : files_(files), kind_(kind), captures_(captures) {}
 
-  // Is given the twin to finish, when everything else is done.
-  void set_twin(Twin* twin) { twin_ = twin; }
-
 protected:
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
                                                         llvm::StringRef file) override {
@@ -131,17 +128,11 @@ protected:
     consumers.push_back(std::move(code));
     return std::make_unique<clang::MultiplexConsumer>(std::move(consumers));
   }
-  void EndSourceFileAction() override {
-    if (twin_ && getCompilerInstance().hasASTConsumer())
-      twin_->finish(getCompilerInstance(), *getCodeGenerator());
-    EmitObjAction::EndSourceFileAction();
-  }
 
 private:
   const RegionFiles& files_;
   ViewKind kind_;
   extractor::Captures& captures_;
-  Twin* twin_ = nullptr;
 };
 
 // Reads the program, and tells what its lambdas capture.
@@ -487,7 +478,8 @@ private:
   }
 
   // One descriptor compile.
-  bool place(codegen::Placement& placement, Twin* twin, const std::string& output) {
+  bool place(codegen::Placement& placement, Twin& twin, const std::string& output) {
+    clang::CodeGenAction* action = nullptr;
     std::vector<const char*> arguments = without_side_outputs(arguments_);
     FrontendRun run = frontend_run(ViewKind::kMarked);
     run.arguments = arguments;
@@ -497,16 +489,16 @@ private:
       auto& code = compiler.getCodeGenOpts();
       code.setAssignmentTrackingMode(clang::CodeGenOptions::AssignmentTrackingOpts::Disabled);
       // The twin's facts come from the syntax tree.
-      if (twin) code.ClearASTBeforeBackend = 0;
+      code.ClearASTBeforeBackend = 0;
       code.PassBuilderCallbacks.push_back([&](llvm::PassBuilder& builder) {
-        if (twin) twin->attach(builder);
+        if (!twin.has_begun()) twin.attach(builder, compiler, [&] { return action->getCodeGenerator(); });
         placement.attach(builder);
       });
     };
     run.action = [&](clang::CompilerInstance&) {
-      auto action = std::make_unique<ObjectAction>(files_, ViewKind::kMarked, captures_);
-      action->set_twin(twin);
-      return action;
+      auto made = std::make_unique<ObjectAction>(files_, ViewKind::kMarked, captures_);
+      action = made.get();
+      return made;
     };
     return run_frontend(run);
   }
@@ -530,7 +522,7 @@ private:
     TemporaryFile output;
     codegen::Placement placement(extraction_, facts_.optimisation > 0,
                                  codegen::Placement::Records::kVariables, expected);
-    if (!place(placement, twin.object().empty() ? &twin : nullptr, output.path())) return 1;
+    if (!place(placement, twin, output.path())) return 1;
     if (!placement.is_as_expected()) return std::nullopt;
     ObjectFile descriptor(output.path());
     ObjectCheck check(program, descriptor);
@@ -538,6 +530,7 @@ private:
                          check,  facts_.source, directory(), options_.command};
     descriptors::Payload payload = make_payload(unit);
     payload.debug_object = debug_object.read();
+    twin.finish();
     payload.twin_object = twin.object();
     if (report_regions(unit, options_.lost_regions, message_options_)) return 1;
     if (!twin.failure().empty()) report_missing_twin(twin.failure());

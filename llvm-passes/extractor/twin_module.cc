@@ -6,7 +6,6 @@
 #include "llvm-passes/extractor/marked_view.h"
 #include "llvm-passes/extractor/markers.h"
 
-#include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -14,7 +13,6 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 #include <algorithm>
@@ -44,6 +42,7 @@ public:
     erase_list("llvm.global.annotations");
     erase_annotations(module_);
     std::vector<TwinRegion> regions;
+    regions.reserve(sites_.size());
     for (const Site& site : sites_)
       regions.push_back({site.function->symbol, site.before->getFunction()->getName().str(),
                          line_of_region(site.function->region)});
@@ -234,11 +233,6 @@ private:
 };
 
 } // namespace
-
-std::unique_ptr<Module> copy_for_twin(Module& marked) {
-  StripDebugInfo(marked);
-  return CloneModule(marked);
-}
 
 size_t make_twin(Module& module, const Extraction& extraction, const TwinUnit& unit,
                  const std::function<unsigned(unsigned region)>& line_of_region, const SourceNames& names,

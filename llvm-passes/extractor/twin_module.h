@@ -8,7 +8,7 @@
 #include "llvm-passes/extractor/extraction.h"
 #include "llvm-passes/extractor/twin_facts.h"
 
-#include <memory>
+#include <functional>
 
 namespace rdb::extractor {
 
@@ -18,11 +18,8 @@ inline constexpr const char* kTwinSection = ".rdbtwin";
 // void __rdb_twin_call(void* frame): a new call of a function begins whose regions share debug variables.
 inline constexpr const char* kTwinCall = "__rdb_twin_call";
 
-// A copy of the marked view's module as the front end left it. Drops the debug information of both: the copy
-// would cost more than everything else, and nobody reads it.
-std::unique_ptr<llvm::Module> copy_for_twin(llvm::Module& marked);
-
-// Makes the copy the twin, with the facts in its section. Returns how many regions it calls.
+// Makes a twin of the marked view's module as the front end left it, with the facts in its section. Returns
+// how many regions it calls. There must be no debug information.
 size_t make_twin(llvm::Module& module, const Extraction& extraction, const TwinUnit& unit,
                  const std::function<unsigned(unsigned region)>& line_of_region, const SourceNames& names,
                  const CompiledFunctions& compiled);

@@ -3,7 +3,6 @@
 where it stands, and tells in its section .rdbtwin what a replay needs to know of its functions."""
 import os
 import re
-import subprocess
 import unittest
 
 import harness
@@ -11,6 +10,7 @@ from toolchain import CLANG, CLANGXX, RDB_CLANG, RDB_CLANGXX, CompilerTest
 
 RESULTS = harness.program_text(__file__, "twin_object/results.c")
 STATICS = harness.program_text(__file__, "twin_object/statics.c")
+ASSEMBLY = harness.program_text(__file__, "twin_object/assembly.c")
 OBJECTS = harness.program_text(__file__, "twin_object/objects.cc")
 
 # What code that lies anywhere needs: addresses in data, code and data nearby, tables for what may be far, thread-locals.
@@ -158,9 +158,20 @@ class TwinObject(CompilerTest):
                     self.assertNotIn(unwanted, undefined)
 
     def test_units_without_regions_have_none(self):
-        self.write("plain.c", "#include <rdb/rdb.h>\nrdb_begin_globals\nint debug_only;\nrdb_end_globals\nint main(void) { return 0; }\n")
+        self.write("plain.c", "#include <rdb/rdb.h>\nrdb_begin_globals\nint debug_only;\nrdb_end_globals\n"
+                             "int main(void) { return 0; }\n")
         self.run_command([RDB_CLANG, "plain.c", "-o", "prog"])
         self.assertFalse(os.path.exists(os.path.join(self.dir, "prog.rdb", "twins")))
+
+    def test_code_that_must_be_optimised(self):
+        """A constant that only the optimiser finds. The program and its regions are not concerned."""
+        self.write("assembly.c", ASSEMBLY)
+        done = self.run_command([RDB_CLANG, "-O2", "assembly.c", "-o", "prog"])
+        self.assertRegex(done.stderr, r"^assembly\.c:10:3: warning: the functions around the debug regions of this file have no "
+                                      r"twins: invalid operand for inline asm constraint 'i'\n")
+        self.assertEqual(self.run_command(["./prog"]).stdout, "")
+        self.assertFalse(os.path.exists(os.path.join(self.dir, "prog.rdb", "twins")))
+        self.assertEqual(self.run_command([RDB_CLANG, "-O2", "-w", "assembly.c", "-o", "prog"]).stderr, "")
 
     def run_twin(self, twin, stub, compiler):
         """Links the twin as a program of its own. Regions say which they are."""
