@@ -118,7 +118,7 @@ inline void in_host(void* context, Body body) {
   uint64_t fs;
   asm volatile("rdfsbase %0" : "=r"(fs));
   const bool in_other = std::any_of(g_others.begin(), g_others.end(), [](const engine::Translator* other) {
-    return other != nullptr && other->in_fast_hook();
+    return other != nullptr && other->state().in_fast_call != 0; // they run in one thread
   });
   bool in_cache = in_other || g_translator->owns(pc) ||
                   in_fast_call(static_cast<uint64_t>(registers[REG_RSP])) || other_at(pc) != nullptr;
