@@ -94,10 +94,7 @@ private:
     if (hashes && (guest::hash_memory(replayer_.space()) != memory ||
                    guest::hash_mappings(replayer_.space()) != mappings))
       complain(name, "it has changed the program's memory");
-    static constexpr const char* kNames[] = {"returned",     "system call",  "input",    "fault",
-                                             "stack growth", "limit",        "log full", "memory of rdb's",
-                                             "refused",      "not supported"};
-    ++outcomes_[kNames[static_cast<size_t>(result_.outcome)]];
+    ++outcomes_[name_of(result_.outcome)];
     if (result_.outcome != NestedOutcome::returned) return;
     uint64_t back = 0;
     const uint64_t sp = replayer_.registers().gpr[engine::RSP];
