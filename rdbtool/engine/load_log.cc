@@ -58,34 +58,52 @@ bool is_gathered(const Decoded& decoded) {
 
 // How many elements cmps or scas looks at, which depends on what they find.
 uint64_t elements_compared(const StringInstruction& string, const Instruction& instruction,
-                           std::span<const MemoryAccess> operands, const Registers& regs,
-                           GuestMemory& memory) {
+                           const StringOperands& operands, const Registers& regs, GuestMemory& memory) {
   constexpr uint8_t kRepeatWhileUnequal = 0xF2;
-  const uint64_t count = string.address32 ? static_cast<uint32_t>(regs.gpr[RCX]) : regs.gpr[RCX];
-  const bool until_equal = std::find(instruction.bytes, instruction.bytes + instruction.length,
-                                     kRepeatWhileUnequal) != instruction.bytes + instruction.length;
-  const bool backwards = regs.rflags & 0x400;
-  auto element = [&](const MemoryAccess& operand, uint64_t index, uint64_t& value) {
-    uint64_t distance = index * string.size;
-    uint64_t at =
-        backwards ? operand.address + operand.size - string.size - distance : operand.address + distance;
+  const uint8_t* end = instruction.bytes + instruction.length;
+  const bool until_equal = std::find(instruction.bytes, end, kRepeatWhileUnequal) != end;
+  auto element = [&](uint64_t lowest, uint64_t index, uint64_t& value) {
+    const uint64_t distance = index * string.size;
+    const uint64_t at =
+        operands.backwards ? lowest + operands.size - string.size - distance : lowest + distance;
     value = 0;
     return memory.read(GuestAddr(at), &value, string.size) == string.size;
   };
   const uint64_t mask = string.size == 8 ? UINT64_MAX : (1ull << string.size * 8) - 1;
+  const uint64_t count = operands.size / string.size;
   for (uint64_t i = 0; i < count; ++i) {
     uint64_t left = regs.gpr[RAX] & mask, right;
-    if (!element(operands.back(), i, right)) return i;
-    if (operands.size() == 2 && !element(operands.front(), i, left)) return i;
+    if (!element(operands.destination, i, right)) return i;
+    if (string.has_source() && !element(operands.source, i, left)) return i;
     if ((left == right) == until_equal) return i + 1;
   }
   return count;
 }
 
-void cut_to(MemoryAccess& access, uint64_t size, bool backwards) {
-  if (size >= access.size) return;
-  if (backwards) access.address += access.size - size;
-  access.size = static_cast<uint32_t>(size);
+// The first `part` bytes of what a string instruction touches.
+MemoryAccess first_of(uint64_t lowest, const StringOperands& operands, uint64_t part) {
+  const uint64_t size = std::min(part, operands.size);
+  return {operands.backwards ? lowest + operands.size - size : lowest, static_cast<uint32_t>(size), true,
+          false};
+}
+
+std::vector<MemoryAccess> loads_of_string(const StringInstruction& string, const Instruction& instruction,
+                                          const Registers& regs, GuestMemory& memory) {
+  const StringOperands operands = operands_of(string, regs);
+  if (operands.size == 0 || (!string.has_source() && string.writes())) return {};
+  uint64_t part = operands.size;
+  if (!string.runs_to_the_end()) {
+    part = elements_compared(string, instruction, operands, regs, memory) * string.size;
+  } else if (string.has_destination()) {
+    // It may read what it has just written itself.
+    const uint64_t ahead =
+        operands.backwards ? operands.source - operands.destination : operands.destination - operands.source;
+    if (ahead != 0) part = std::min(part, ahead);
+  }
+  std::vector<MemoryAccess> loads;
+  if (string.has_source()) loads.push_back(first_of(operands.source, operands, part));
+  if (!string.runs_to_the_end()) loads.push_back(first_of(operands.destination, operands, part));
+  return loads;
 }
 
 } // namespace
@@ -138,26 +156,11 @@ void emit_load_log(Emitter& emit, State& state, const Instruction& instruction,
 }
 
 std::vector<MemoryAccess> loads_of(const Instruction& instruction, Engine& engine, GuestMemory& memory) {
+  if (std::optional<StringInstruction> string = repeated_string(instruction))
+    return loads_of_string(*string, instruction, engine.registers(), memory);
   Decoded decoded;
   if (!decode_operands(instruction, decoded) || (may_read_less(decoded) && !is_gathered(decoded))) return {};
   std::vector<MemoryAccess> accesses = memory_accesses(instruction, engine);
-  if (std::optional<StringInstruction> string = repeated_string(instruction); string && !accesses.empty()) {
-    const Registers& regs = engine.registers();
-    const bool backwards = regs.rflags & 0x400;
-    // In the order of addresses that the two have, the source comes first.
-    if (!string->runs_to_the_end()) {
-      if (accesses.size() == 2 && !accesses[0].read) std::swap(accesses[0], accesses[1]);
-      const uint64_t compared = elements_compared(*string, instruction, accesses, regs, memory);
-      for (MemoryAccess& access : accesses)
-        cut_to(access, compared * string->size, backwards);
-    } else if (string->operation == StringInstruction::Operation::movs) {
-      // It may read what it has just written itself.
-      MemoryAccess& source = accesses[0].read ? accesses[0] : accesses[1];
-      const MemoryAccess& target = accesses[0].read ? accesses[1] : accesses[0];
-      const uint64_t ahead = backwards ? source.address - target.address : target.address - source.address;
-      if (ahead != 0) cut_to(source, ahead, backwards);
-    }
-  }
   std::erase_if(accesses, [](const MemoryAccess& access) { return !access.read || access.size == 0; });
   return accesses;
 }

@@ -8,6 +8,7 @@
 #include "rdbtool/engine/instructions/decoded.h"
 #include "rdbtool/engine/instructions/odd_operand.h"
 #include "rdbtool/engine/instructions/operand.h"
+#include "rdbtool/engine/instructions/string_instruction.h"
 #include "rdbtool/engine/load_log.h"
 #include "rdbtool/engine/state.h"
 #include "rdbtool/engine/translator.h"
@@ -167,9 +168,11 @@ void Translator::log_accesses_of(const Instruction& instruction) {
     for (const MemoryAccess& load : loads_of(instruction, *this, memory_))
       log_load_of(load.address, load.size);
   }
-  // The extended state's size is not in its operand.
-  if (instruction.kind == Kind::emulated && instruction.memory) {
-    log_store_of(operand_address(instruction, state_.registers), cpu().xsave_size);
+  if (std::optional<StringInstruction> string = repeated_string(instruction)) {
+    const StringOperands operands = operands_of(*string, state_.registers);
+    if (string->writes()) log_store_of(operands.destination, operands.size);
+  } else if (instruction.kind == Kind::emulated && instruction.memory) {
+    log_store_of(operand_address(instruction, state_.registers), cpu().xsave_size); // not its operand's size
   } else if (store_form(instruction).kind != StoreForm::Kind::none) {
     for (const MemoryAccess& access : memory_accesses(instruction, *this))
       if (access.write) log_store_of(access.address, access.size);

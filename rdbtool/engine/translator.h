@@ -92,7 +92,8 @@ public:
   void remove_hook(GuestAddr address);
   // The next instruction is known to fault. It will not be executed, but it was begun: its hook is called.
   void call_hook_of_fault() { hook_step(state_.registers.rip); }
-  // What is executed next has not been looked at, even if the count and the address are those of the last hook.
+  // What is executed next has not been looked at, even if the count and the address are those of the last
+  // hook.
   void forget_hook() { hook_calls_.last_time = UINT64_MAX; }
   // The next instruction was begun before, and its hook called; it is not called again.
   void pass_hook() {

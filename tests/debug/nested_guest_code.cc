@@ -10,6 +10,7 @@ asm(R"(
     .globl rdb_nested_deep, rdb_nested_reads, rdb_nested_strings, rdb_nested_calls_rsi, rdb_nested_jumps_rsi
     .globl rdb_nested_changes_code, rdb_nested_changed, rdb_nested_flags, rdb_nested_callee, rdb_nested_calls
     .globl rdb_nested_store_rsi, rdb_nested_fills, rdb_nested_segments, rdb_nested_small
+    .globl rdb_nested_leaves
 rdb_nested_code:
 rdb_nested_back:                  # where the calls return to
     mov %rax, -8(%rsp)
@@ -136,6 +137,12 @@ rdb_nested_store_rsi:             # writes there
     movq $5, (%rdi)
     movq $6, (%rsi)
     ret
+
+rdb_nested_leaves:                # as longjmp does, to a frame further out
+    movq $5, (%rdi)
+    add $128, %rsp
+    mov $39, %eax
+    syscall
 
 rdb_nested_endless:
     incq (%rdi)

@@ -19,6 +19,7 @@ extern const uint8_t rdb_nested_fault[], rdb_nested_endless[], rdb_nested_deep[]
 extern const uint8_t rdb_nested_strings[], rdb_nested_calls_rsi[], rdb_nested_jumps_rsi[];
 extern const uint8_t rdb_nested_changes_code[], rdb_nested_flags[], rdb_nested_callee[], rdb_nested_calls[];
 extern const uint8_t rdb_nested_store_rsi[], rdb_nested_fills[], rdb_nested_segments[], rdb_nested_small[];
+extern const uint8_t rdb_nested_leaves[];
 }
 
 namespace rdb::debug {
@@ -324,6 +325,12 @@ TEST_F(NestedRunTest, a_stack_that_would_grow_ends_it) {
   call(rdb_nested_deep);
   EXPECT_EQ(run(), NestedOutcome::stack_growth) << result_.reason;
   replay_.space.munmap(static_cast<uint64_t>(begin), size);
+}
+
+TEST_F(NestedRunTest, a_jump_out_of_it_is_not_its_end) {
+  call(rdb_nested_leaves);
+  EXPECT_EQ(run(), NestedOutcome::left);
+  EXPECT_EQ(result_.reason, "getpid");
 }
 
 TEST_F(NestedRunTest, limits_end_it) {

@@ -49,6 +49,15 @@ void mix(uint64_t& hash, uint64_t word) {
 
 } // namespace
 
+const char* name_of(NestedOutcome outcome) {
+  static constexpr const char* kNames[] = {
+      "returned",        "system call",  "input instruction",     "left by a jump",
+      "fault",           "stack growth", "too many instructions", "too many writes",
+      "memory of rdb's", "refused",      "not supported"};
+  static_assert(std::size(kNames) == static_cast<size_t>(NestedOutcome::unsupported) + 1);
+  return kNames[static_cast<size_t>(outcome)];
+}
+
 NestedRun::NestedRun(NestedEngine& engine)
     : nested_(engine), engine_(engine.translator()), put_aside_(std::make_unique<NestedState>()) {
   engine_.set_hook(nullptr, this);
@@ -256,6 +265,12 @@ void NestedRun::note_entry(uint64_t pc) {
     std::memcpy(&entry.vector[i], engine_.state().vectors[i], sizeof entry.vector[i]);
 }
 
+bool NestedRun::has_left() const {
+  const uint64_t sp = engine_.state().registers.gpr[RSP];
+  const guest::Mapping* stack = nested_.space().find(back_sp_);
+  return sp > back_sp_ && stack != nullptr && sp <= stack->end;
+}
+
 // Everything is noted here: where the budget is used up at the same time, the engine executes one more
 // instruction.
 void NestedRun::note_return() {
@@ -268,7 +283,7 @@ void NestedRun::note_return() {
 void NestedRun::end(NestedOutcome outcome, const std::string& reason) {
   if (ended_) return;
   ended_ = true;
-  result_->outcome = outcome;
+  result_->outcome = outcome != NestedOutcome::returned && has_left() ? NestedOutcome::left : outcome;
   result_->reason = reason;
   result_->executed = executed();
   result_->registers = registers();

@@ -47,6 +47,7 @@ enum class NestedOutcome : uint8_t {
   system_call, // `reason` is its name
   input,       // an instruction: `reason` is its name
   // What will not go on.
+  left, // by longjmp or an exception: it was further out on the stack when something else ended it
   fault,
   stack_growth, // it would be none natively: the stack grows
   limit,        // of instructions
@@ -55,6 +56,8 @@ enum class NestedOutcome : uint8_t {
   refused,      // by a stub
   unsupported,  // by the engine
 };
+
+const char* name_of(NestedOutcome outcome);
 
 struct NestedRunOptions {
   uint64_t limit = 200'000'000;   // instructions
@@ -148,6 +151,7 @@ private:
   void write_entry(NestedEntry& entry, uint64_t pc) const;
   void note_entry(uint64_t pc);
   bool is_back() const;
+  bool has_left() const;
   void note_return();
   void end(NestedOutcome outcome, const std::string& reason);
   uint64_t instructions_with_room();

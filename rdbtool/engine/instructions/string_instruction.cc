@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/engine/instructions/string_instruction.h"
 
+#include <algorithm>
+
 namespace rdb::engine {
 namespace {
 
@@ -65,6 +67,25 @@ std::optional<Operation> operation_of(uint8_t opcode) {
 }
 
 } // namespace
+
+StringOperands operands_of(const StringInstruction& string, const Registers& registers) {
+  constexpr uint64_t kDirectionFlag = 0x400;
+  constexpr uint8_t kFs = 0x64, kGs = 0x65;
+  const uint64_t mask = string.address32 ? UINT32_MAX : UINT64_MAX;
+  const uint64_t count = registers.gpr[RCX] & mask;
+  StringOperands result;
+  result.source = registers.gpr[RSI] & mask;
+  result.destination = registers.gpr[RDI] & mask;
+  result.size = std::min<uint64_t>(count, UINT32_MAX) * string.size;
+  result.backwards = (registers.rflags & kDirectionFlag) != 0;
+  if (result.backwards && count != 0) {
+    result.source -= result.size - string.size;
+    result.destination -= result.size - string.size;
+  }
+  if (string.segment == kFs) result.source += registers.fs_base;
+  if (string.segment == kGs) result.source += registers.gs_base;
+  return result;
+}
 
 std::optional<StringInstruction> repeated_string(const Instruction& instruction) {
   Prefixes prefixes;

@@ -24,6 +24,15 @@ struct StringInstruction {
   bool runs_to_the_end() const { return operation != Operation::cmps && operation != Operation::scas; }
 };
 
+// What it touches if it does all its iterations: where the lowest bytes are, and how many there are.
+struct StringOperands {
+  uint64_t source = 0;
+  uint64_t destination = 0;
+  uint64_t size = 0;
+  bool backwards = false;
+};
+StringOperands operands_of(const StringInstruction& string, const Registers& registers);
+
 // The instruction as one that repeats; nothing if it is another one, or has no prefix that makes it repeat.
 std::optional<StringInstruction> repeated_string(const Instruction& instruction);
 

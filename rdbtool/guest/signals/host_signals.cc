@@ -77,7 +77,12 @@ constexpr size_t kSignalStack = 256 * 1024;
 engine::Translator* g_translator = nullptr;
 SignalReceiver* g_receiver = nullptr;
 const engine::State* g_state = nullptr;
-std::array<engine::Translator*, 4> g_others = {};
+// Debug code may have broken the heap, and with it what an engine knows: its state lies elsewhere.
+struct NestedEngine {
+  engine::Translator* engine = nullptr;
+  const engine::State* state = nullptr;
+};
+std::array<NestedEngine, 4> g_nested;
 
 struct KernelAction {
   uint64_t handler; // a function, SIG_DFL or SIG_IGN
@@ -104,10 +109,16 @@ inline bool in_fast_call(uint64_t sp) {
 }
 
 // The nested engine whose code this address is.
-inline engine::Translator* other_at(uint64_t pc) {
-  for (engine::Translator* other : g_others)
-    if (other != nullptr && other->owns(pc)) return other;
+inline engine::Translator* nested_at(uint64_t pc) {
+  for (const NestedEngine& nested : g_nested)
+    if (nested.engine != nullptr && nested.engine->owns(pc)) return nested.engine;
   return nullptr;
+}
+
+inline bool in_nested_fast_call() {
+  return std::any_of(g_nested.begin(), g_nested.end(), [](const NestedEngine& nested) {
+    return nested.state != nullptr && nested.state->in_fast_call != 0; // they run in one thread
+  });
 }
 
 // Runs `body` with the host's FS base, whatever the interrupted code had.
@@ -117,11 +128,8 @@ inline void in_host(void* context, Body body) {
   auto pc = static_cast<uint64_t>(registers[REG_RIP]);
   uint64_t fs;
   asm volatile("rdfsbase %0" : "=r"(fs));
-  const bool in_other = std::any_of(g_others.begin(), g_others.end(), [](const engine::Translator* other) {
-    return other != nullptr && other->in_fast_hook();
-  });
-  bool in_cache = in_other || g_translator->owns(pc) ||
-                  in_fast_call(static_cast<uint64_t>(registers[REG_RSP])) || other_at(pc) != nullptr;
+  bool in_cache = g_translator->owns(pc) || in_fast_call(static_cast<uint64_t>(registers[REG_RSP])) ||
+                  in_nested_fast_call() || nested_at(pc) != nullptr;
   if (in_cache) asm volatile("wrfsbase %0" : : "r"(g_state->host_fs));
   body();
   if (in_cache) asm volatile("wrfsbase %0" : : "r"(fs));
@@ -151,7 +159,7 @@ bool is_of_nested_engine(int signal, siginfo_t* info, void* context) {
   if (info->si_code <= 0 || signal == SIGSYS || (signal == SIGTRAP && info->si_code == kTrapPerf))
     return false;
   const auto pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
-  engine::Translator* engine = other_at(pc);
+  engine::Translator* engine = nested_at(pc);
   return engine != nullptr && engine->handle_signal(signal, info, context);
 }
 
@@ -202,14 +210,15 @@ void install_host_signals(engine::Translator& translator, SignalReceiver& receiv
 }
 
 void add_host_signals(engine::Translator& translator) {
-  auto* place = std::find(g_others.begin(), g_others.end(), nullptr);
-  RDB_CHECK(place != g_others.end());
-  *place = &translator;
+  auto* place = std::find_if(g_nested.begin(), g_nested.end(),
+                             [](const NestedEngine& nested) { return nested.engine == nullptr; });
+  RDB_CHECK(place != g_nested.end());
+  *place = {&translator, &translator.state()};
 }
 
 void remove_host_signals(const engine::Translator& translator) {
-  std::replace(g_others.begin(), g_others.end(), const_cast<engine::Translator*>(&translator),
-               static_cast<engine::Translator*>(nullptr));
+  for (NestedEngine& nested : g_nested)
+    if (nested.engine == &translator) nested = {};
 }
 
 void set_disposition(int signal, Disposition disposition, uint64_t guest_flags) {
