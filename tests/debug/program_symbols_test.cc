@@ -60,13 +60,15 @@ protected:
   std::unique_ptr<ProgramSymbols> symbols_;
 };
 
-const std::vector<std::string> kUnits = {"unit.c", "other.c", "main.c"};
+std::vector<std::string> units() {
+  return {"unit.c", "other.c", "main.c"};
+}
 
 TEST_F(ProgramSymbolsTest, LocalNamesAreTheUnits) {
   for (std::string compiler :
        {"gcc -O0", "gcc -O2", "clang-22 -O0", "clang-22 -O2", "gcc -O2 -g", "clang-22 -O2 -g"}) {
     SCOPED_TRACE(compiler);
-    ProgramSymbols& symbols = program(compiler, kUnits);
+    ProgramSymbols& symbols = program(compiler, units());
     auto in_unit = symbols.function(facts_of("unit.c").unit, local("twice"));
     auto in_other = symbols.function(facts_of("other.c").unit, local("twice"));
     ASSERT_TRUE(in_unit && in_other);
@@ -88,7 +90,7 @@ TEST_F(ProgramSymbolsTest, VariablesOfFunctions) {
   for (std::string compiler : {"gcc -O0", "gcc -O2", "clang-22 -O0", "clang-22 -O2"})
     for (std::string debug : {"", " -g", " -gdwarf-4"}) {
       SCOPED_TRACE(compiler + debug);
-      ProgramSymbols& symbols = program(compiler + debug, kUnits);
+      ProgramSymbols& symbols = program(compiler + debug, units());
       TwinFacts facts = facts_of("unit.c");
       facts.statics = {variable("unit.c", "twice.calls"), variable("unit.c", "thrice.calls")};
       auto first = symbols.static_variable(facts, facts.statics[0]);
@@ -120,7 +122,7 @@ TEST_F(ProgramSymbolsTest, VariablesOfFunctions) {
 TEST_F(ProgramSymbolsTest, RemovedAndThreadLocalVariables) {
   for (std::string compiler : {"gcc -O2", "gcc -O2 -g", "clang-22 -O2", "clang-22 -O2 -g", "gcc -O0 -g"}) {
     SCOPED_TRACE(compiler);
-    ProgramSymbols& symbols = program(compiler, kUnits);
+    ProgramSymbols& symbols = program(compiler, units());
     TwinFacts facts = facts_of("unit.c");
     EXPECT_EQ(static_cast<bool>(symbols.static_variable(facts, variable("unit.c", "never_read"))),
               compiler.find("-O0") != std::string::npos);
@@ -172,7 +174,7 @@ TEST_F(ProgramSymbolsTest, SourcesOfOneName) {
 TEST_F(ProgramSymbolsTest, HiddenNames) {
   for (std::string linker : {"bfd", "gold", "lld"}) {
     SCOPED_TRACE(linker);
-    ProgramSymbols& symbols = program("clang-22 -O1 -fvisibility=hidden -fuse-ld=" + linker, kUnits);
+    ProgramSymbols& symbols = program("clang-22 -O1 -fvisibility=hidden -fuse-ld=" + linker, units());
     EXPECT_EQ(symbols.global("entry_goto").kind, Kind::function);
     EXPECT_EQ(symbols.global("shared_state").kind, Kind::data);
     EXPECT_EQ(symbols.global("twice").why, "the program has no 'twice'"); // but local ones
@@ -209,7 +211,7 @@ TEST_F(ProgramSymbolsTest, ClonesAndPieces) {
 }
 
 TEST_F(ProgramSymbolsTest, FunctionsAtOneAddress) {
-  ProgramSymbols& symbols = program("gcc -O2", kUnits);
+  ProgramSymbols& symbols = program("gcc -O2", units());
   EXPECT_EQ(symbols.functions_at(symbols.global("entry_alias").address),
             (std::vector<std::string_view>{"entry_alias", "entry_statics"}));
   EXPECT_TRUE(are_same_constructor("_ZN1AC1Ev", "_ZN1AC2Ev"));
@@ -264,7 +266,7 @@ TEST_F(ProgramSymbolsTest, WhatWasInlined) {
     EXPECT_FALSE(is_in("inlined", "loop"));
     EXPECT_FALSE(is_in("recursive", "caller"));
   }
-  EXPECT_EQ(program("gcc -O2", kUnits).debug_info_of(facts_of("unit.c").unit), nullptr);
+  EXPECT_EQ(program("gcc -O2", units()).debug_info_of(facts_of("unit.c").unit), nullptr);
 }
 
 TEST(UnitDebugInfoTest, CommonTails) {

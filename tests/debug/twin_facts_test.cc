@@ -9,7 +9,7 @@
 namespace rdb::debug {
 namespace {
 
-const std::string kText = R"TEXT(rdb-twin 1
+constexpr std::string_view kText = R"TEXT(rdb-twin 1
 unit "k1" "src/a \"b\".c" "/home/of/it"
 calls "main" "f" 3
 function "main" "main" "a.c" 10 global rax:4 rdi,rsi -
@@ -33,7 +33,7 @@ std::string failure(const std::string& text) {
 }
 
 std::string changed(const std::string& from, const std::string& to) {
-  std::string text = kText;
+  std::string text(kText);
   size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   return failure(text.replace(at, from.size(), to));
@@ -103,7 +103,7 @@ TEST(TwinFactsTest, MutatedText) {
   std::mt19937 random(1); // NOLINT(bugprone-random-generator-seed)
   unsigned refused = 0;
   for (int round = 0; round < 3000; ++round) {
-    std::string text = kText;
+    std::string text(kText);
     for (unsigned i = 0; i <= random() % 3; ++i) {
       size_t at = random() % text.size();
       switch (random() % 3) {

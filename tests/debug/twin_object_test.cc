@@ -6,6 +6,7 @@
 #include "rdbtool/debug/twins/twin_object.h"
 #include "twin_build.h"
 
+#include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
 #include <fstream>
@@ -360,6 +361,69 @@ TEST_P(TwinObjectTest, WithoutNamesOfLocalVariables) {
       compare<int(int)>(here, object, "entry_switch", x);
     }
     compare<int(const unsigned char*)>(here, object, "entry_goto", code);
+  }
+}
+
+// Four bytes somewhere in the code of a twin, and words that it refers to.
+bool has_constant(const TwinFunction& function, uint64_t value) {
+  auto low = static_cast<uint32_t>(value);
+  for (uint64_t at = function.code; at + 4 <= function.code + function.size; ++at)
+    if (std::memcmp(reinterpret_cast<const void*>(at), &low, sizeof low) == 0) return true;
+  return false;
+}
+bool refers_to(const TwinObject& object, const TwinFunction& function, uint64_t address) {
+  for (uint64_t at = function.code; at + 4 <= function.code + function.size; ++at) {
+    int32_t distance = 0;
+    std::memcpy(&distance, reinterpret_cast<const void*>(at), sizeof distance);
+    uint64_t target = at + 4 + static_cast<uint64_t>(int64_t{distance});
+    if (target == address) return true;
+    uint64_t word = 0;
+    if (target < object.memory().begin || target + sizeof word > object.memory().end) continue;
+    std::memcpy(&word, reinterpret_cast<const void*>(target), sizeof word);
+    if (word == address) return true;
+  }
+  return false;
+}
+
+// A twin for a program that is not here: only looked at.
+TEST(TwinOfExecutableTest, RefersToTheProgram) {
+  TwinBuild build;
+  build.twin("unit", "unit.c", "-fPIE");
+  for (std::string flags : {"gcc -O2 -no-pie", "gcc -O2 -pie", "clang-22 -O2 -no-pie", "clang-22 -O2 -pie"}) {
+    SCOPED_TRACE(flags);
+    std::string path = build.program("program", flags + " -w", {"unit.c", "other.c", "main.c"});
+    ProgramFile file(path);
+    ProgramSymbols symbols(file, path);
+    const uint64_t bias = flags.ends_with("-pie") && !flags.ends_with("no-pie") ? 0x10000000 : 0;
+    // Nothing of the program can be read, and its resolver cannot be run.
+    LoadedImages images({{&file, bias, path}}, [](uint64_t, void*, size_t) { return false; });
+    struct : TwinWorld {
+      std::optional<uint64_t> run_resolver(uint64_t) override { return std::nullopt; }
+    } nobody;
+    TwinMemory memory(0x70000000, 0x70000000 + (uint64_t{16} << 20));
+    TwinObject object("unit.o", read_whole(build.path("unit.o")));
+    object.load({images, 0, symbols, memory, nobody});
+
+    auto address = [&](const char* name) { return symbols.global(name).address + bias; };
+    EXPECT_EQ(function(object, "entry_goto").entry, address("entry_goto"));
+    EXPECT_EQ(function(object, "entry_ifunc").why_no_entry,
+              "it is not known which function 'entry_ifunc' is");
+    const TwinFunction& threads = function(object, "entry_threads");
+    EXPECT_EQ(threads.refused, "");
+    uint64_t below = file.thread_block_rule().below;
+    EXPECT_TRUE(has_constant(threads, symbols.global("in_thread").address - below));
+    EXPECT_TRUE(refers_to(object, function(object, "entry_switch"), address("shared_state")));
+    EXPECT_FALSE(refers_to(object, function(object, "entry_switch"), address("last_text")));
+    EXPECT_TRUE(refers_to(object, function(object, "entry_pointers"), address("entry_switch")));
+    // A variable of a library is the program's, if that has a copy of it.
+    bool has_copy = symbols.global("stdout").kind == ProgramSymbols::Place::Kind::data;
+    EXPECT_EQ(std::ranges::count(object.missing(), "stdout"), has_copy ? 0 : 1);
+    if (has_copy) {
+      EXPECT_TRUE(refers_to(object, function(object, "entry_stream"), address("stdout")));
+    }
+    EXPECT_TRUE(has_copy || flags.ends_with("-pie"));
+    EXPECT_EQ(std::ranges::count(object.missing(), "vsnprintf"), 1);
+    check_frames(object);
   }
 }
 

@@ -54,6 +54,7 @@ LoadedImages::LoadedImages(std::vector<LoadedImage> images, ReadMemory read)
 // The program, then what it needs, then what those need, then what was loaded later.
 void LoadedImages::find_order() {
   std::vector<Dynamic> dynamic;
+  dynamic.reserve(images_.size());
   for (const LoadedImage& image : images_)
     dynamic.push_back(read_dynamic(image.file->elf()));
   std::vector<bool> seen(images_.size());

@@ -106,8 +106,9 @@ void ProgramSymbols::sort_by_address() {
       functions_.push_back(&entry);
     else if (is_variable(entry.symbol))
       variables_.push_back(&entry);
-  std::ranges::stable_sort(functions_, {}, value_of);
-  std::ranges::stable_sort(variables_, {}, value_of);
+  auto place = [](const Entry* entry) { return std::pair(value_of(entry), entry->symbol.name); };
+  std::ranges::sort(functions_, {}, place);
+  std::ranges::sort(variables_, {}, place);
 }
 
 ProgramDebugInfo& ProgramSymbols::debug_info() {

@@ -27,6 +27,8 @@ __attribute__((noinline)) static int thrice(int x) {
   return calls * 3;
 }
 
+FILE *entry_stream(void) { return stdout; }
+
 __attribute__((noinline)) int entry_removed(int x) {
   never_read = x;
   return x;
