@@ -71,6 +71,7 @@ void LoadedImages::find_order() {
           if (!seen[i] && (dynamic[i].name == needed || base_of(images_[i].path) == base_of(needed)))
             waiting.push_back(i);
     }
+    if (first == 0) from_beginning_ = order_.size();
   }
 }
 
@@ -147,7 +148,16 @@ std::optional<uint64_t> LoadedImages::thread_pointer_offset(size_t image) const 
   uint64_t offset = 0;
   if (rule.offset_at && read_(*rule.offset_at + images_[image].bias, &offset, sizeof offset))
     return offset - rule.offset_of;
-  return std::nullopt;
+  // glibc has the address of the current thread's table of blocks in its second word.
+  constexpr uint64_t kTableAt = 8, kEntry = 16;
+  auto end = order_.begin() + static_cast<std::ptrdiff_t>(from_beginning_);
+  auto number = thread_block_number(image);
+  if (!number || thread_pointer_ == 0 || std::find(order_.begin(), end, image) == end) return std::nullopt;
+  uint64_t table = 0, block = 0;
+  if (!read_(thread_pointer_ + kTableAt, &table, sizeof table) ||
+      !read_(table + *number * kEntry, &block, sizeof block) || block + 1 <= 1)
+    return std::nullopt;
+  return block - thread_pointer_;
 }
 
 std::optional<uint64_t> LoadedImages::thread_block_number(size_t image) const {

@@ -33,8 +33,8 @@ TwinSymbols::TwinSymbols(TwinObject& object, const TwinSurroundings& surrounding
                          std::vector<uint64_t> places)
     : object_(object), elf_(*object.elf_), to_(surroundings), places_(std::move(places)),
       variables_(elf_.sections().size()), has_local_variables_(elf_.sections().size()),
-      known_addresses_(elf_.symbols().size()), known_calls_(elf_.symbols().size()),
-      thunks_(object.facts_.functions.size()) {
+      section_poison_(elf_.sections().size()), known_addresses_(elf_.symbols().size()),
+      known_calls_(elf_.symbols().size()), thunks_(object.facts_.functions.size()) {
   for (uint32_t i = 0; i < object.facts_.statics.size(); ++i)
     static_of_.emplace(object.facts_.statics[i].symbol, i);
   for (uint32_t i = 0; i < object.facts_.regions.size(); ++i)
@@ -158,9 +158,15 @@ uint64_t TwinSymbols::own(const elf::Symbol& symbol) const {
 }
 
 uint64_t TwinSymbols::own_or_poison(const elf::Section& section, uint64_t offset) {
-  if (places_[section.index] != 0) return places_[section.index] + offset;
-  return poison(section.header.sh_size, "it uses a variable without a name in " + std::string(section.name)) +
-         offset;
+  return (places_[section.index] != 0 ? places_[section.index] : poison_of(section)) + offset;
+}
+
+uint64_t TwinSymbols::poison_of(const elf::Section& section) {
+  uint64_t& known = section_poison_[section.index];
+  if (known == 0)
+    known =
+        poison(section.header.sh_size, "it uses a variable without a name in " + std::string(section.name));
+  return known;
 }
 
 uint64_t TwinSymbols::resolve(const elf::Symbol& symbol, uint64_t offset, Use use) {
@@ -204,8 +210,7 @@ uint64_t TwinSymbols::resolve_place(const elf::Section& section, uint64_t offset
   }
   if (const Variable* around = variable_around(section.index, offset))
     return resolve_defined(elf_.symbols()[around->symbol], use) + (offset - around->begin);
-  if (!is_constant(section))
-    return poison(0, "it uses a variable without a name in " + std::string(section.name));
+  if (!is_constant(section)) return poison_of(section) + offset;
   constexpr uint64_t kStrings = SHF_MERGE | SHF_STRINGS;
   if ((section.header.sh_flags & kStrings) == kStrings) return string(section, offset);
   return own_or_poison(section, offset);

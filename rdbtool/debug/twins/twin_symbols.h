@@ -49,8 +49,8 @@ public:
   };
   ThreadLocal thread_local_variable(const elf::Symbol& symbol);
 
-  // Does an address have to be written as this variable's content though the variable is the program's?
-  bool is_own_data(const elf::Section& section, uint64_t offset) const;
+  // Is what lies there used as the object has it, and not the program's variable in its place?
+  bool is_own_data(const elf::Section& section, uint64_t offset);
   // Has the section local variables, which code refers to by where they are in it?
   bool has_local_variables(uint32_t section) const { return has_local_variables_[section]; }
 
@@ -80,10 +80,12 @@ private:
   ProgramSymbols::Place place_of_variable(const elf::Symbol& symbol);
   enum class Labels : uint8_t { none, some, only };
   Labels labels_in(const elf::Symbol& symbol);
+  Labels find_labels(const elf::Symbol& symbol);
   std::span<const Elf64_Rela> relocations_in(const elf::Symbol& symbol);
   void compare_constant(const elf::Symbol& symbol, const ProgramSymbols::Place& place);
   const Variable* variable_around(uint32_t section, uint64_t offset) const;
   uint64_t poison(uint64_t size, std::string why);
+  uint64_t poison_of(const elf::Section& section);
   uint64_t refused_stub(std::string why);
 
   TwinObject& object_;
@@ -92,6 +94,8 @@ private:
   std::vector<uint64_t> places_;
   std::vector<std::vector<Variable>> variables_; // by section
   std::vector<bool> has_local_variables_;        // by section
+  std::vector<uint64_t> section_poison_;         // by section; 0: none yet
+  std::unordered_map<uint32_t, Labels> labels_;  // in a variable, by symbol
   // Functions by section, offset and symbol.
   std::vector<std::tuple<uint32_t, uint64_t, uint32_t>> code_;
   std::unordered_map<uint32_t, uint32_t> function_of_; // of a symbol, if the object speaks of it

@@ -82,6 +82,15 @@ stop:
   return value + count;
 }
 
+__attribute__((noinline)) int entry_goto_too(int x) {
+  static void *labels[] = {&&one, &&two};
+  goto *labels[x & 1];
+one:
+  return x + count;
+two:
+  return x - count;
+}
+
 __attribute__((noinline)) int entry_threads(int x) {
   in_thread += x;
   hidden_in_thread += 2 * x;
