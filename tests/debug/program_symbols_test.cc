@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <memory>
 #include <random>
@@ -267,6 +268,37 @@ TEST_F(ProgramSymbolsTest, WhatWasInlined) {
     EXPECT_FALSE(is_in("recursive", "caller"));
   }
   EXPECT_EQ(program("gcc -O2", units()).debug_info_of(facts_of("unit.c").unit), nullptr);
+}
+
+// Whatever the file is, it is read or refused.
+TEST_F(ProgramSymbolsTest, DamagedPrograms) {
+  program("gcc -O2 -g", units());
+  const std::string whole = read_whole(build_.path("program"));
+  std::mt19937 random(11); // NOLINT(bugprone-random-generator-seed)
+  TwinFacts facts = facts_of("unit.c");
+  unsigned refused = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::string bytes = whole;
+    if (round % 10 == 0) bytes.resize(random() % bytes.size());
+    for (unsigned i = 0; i < 1 + random() % 8 && bytes.size() > 4096; ++i)
+      bytes[bytes.size() - 1 - random() % (bytes.size() - (round % 2 != 0 ? 0 : 4096))] =
+          static_cast<char>(random() % 2 != 0 ? random() : 0xFF);
+    std::ofstream(build_.path("damaged"), std::ios::binary) << bytes;
+    try {
+      ProgramFile file(build_.path("damaged"));
+      ProgramSymbols symbols(file, build_.path("damaged"));
+      symbols.function(facts.unit, local("twice"));
+      symbols.static_variable(facts, variable("unit.c", "count"));
+      auto place = symbols.global("entry_statics");
+      symbols.pieces("entry_statics", place.address);
+      DirectCalls(symbols).of("entry_statics", place.address, place.size);
+      symbols.read_only().find_string(std::string_view("length\0", 7));
+      symbols.read_only().find_bytes("0123456789abcdef", 4);
+    } catch (const elf::Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 30u);
 }
 
 TEST(UnitDebugInfoTest, CommonTails) {

@@ -144,7 +144,8 @@ std::optional<uint64_t> LoadedImages::resolved(std::string_view name) {
 
 std::optional<uint64_t> LoadedImages::thread_pointer_offset(size_t image) const {
   ThreadBlockRule rule = images_[image].file->thread_block_rule();
-  if (rule.below != 0) return 0 - rule.below;
+  // Only the program's block is there: a library that can be run as a program looks like one, too.
+  if (rule.below != 0) return image == 0 ? std::optional(0 - rule.below) : std::nullopt;
   uint64_t offset = 0;
   if (rule.offset_at && read_(*rule.offset_at + images_[image].bias, &offset, sizeof offset))
     return offset - rule.offset_of;
@@ -163,7 +164,7 @@ std::optional<uint64_t> LoadedImages::thread_pointer_offset(size_t image) const 
 std::optional<uint64_t> LoadedImages::thread_block_number(size_t image) const {
   ThreadBlockRule rule = images_[image].file->thread_block_rule();
   uint64_t number = 0;
-  if (rule.below != 0) return 1; // the dynamic linker counts from the program
+  if (rule.below != 0) return image == 0 ? std::optional<uint64_t>(1) : std::nullopt; // it counts from there
   if (rule.number_at && read_(*rule.number_at + images_[image].bias, &number, sizeof number) && number != 0)
     return number;
   return std::nullopt;
