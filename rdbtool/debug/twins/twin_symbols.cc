@@ -72,10 +72,17 @@ void TwinSymbols::sort_symbols() {
 void TwinSymbols::find_functions() {
   object_.functions_.assign(object_.facts_.functions.size(), {});
   object_.slots_.assign(object_.facts_.functions.size(), 0);
+  std::unordered_map<std::string_view, uint32_t> aliases;
+  for (const TwinFacts::Alias& alias : object_.facts_.aliases)
+    aliases.emplace(alias.symbol, alias.function);
   for (auto [section, offset, index] : code_) {
     const elf::Symbol& symbol = elf_.symbols()[index];
     auto known = object_.facts_.function_index.find(std::string(symbol.name));
-    if (known == object_.facts_.function_index.end()) continue;
+    if (known == object_.facts_.function_index.end()) {
+      if (auto alias = aliases.find(symbol.name); alias != aliases.end())
+        function_of_.emplace(index, alias->second);
+      continue;
+    }
     const uint64_t size = elf_.section(section).header.sh_size;
     TwinFunction& function = object_.functions_[known->second];
     if (offset >= size || symbol.raw.st_size > size - offset)
