@@ -207,7 +207,6 @@ TEST_P(TwinObjectTest, DoesWhatTheProgramDoes) {
     for (int x = 0; x < 8; ++x) {
       if (has_statics && function(object, "twice").entry != 0) {
         compare<OfInt>(here, object, "entry_statics", x);
-        compare<OfInt>(here, object, "entry_alias", x);
         compare<OfInt>(here, object, "entry_pointers", x);
         compare<OfInt>(here, object, "entry_calls", x);
       }

@@ -117,7 +117,7 @@ static int plain_answer(int x) { return x + 40; }
 static int (*answer_resolver(void))(int) { return plain_answer; }
 int entry_ifunc(int x) __attribute__((ifunc("answer_resolver")));
 
-__attribute__((noinline)) int entry_calls(int x) { return entry_ifunc(x) + twice(x) + twice(x + 1) + small(x); }
+__attribute__((noinline)) int entry_calls(int x) { return entry_ifunc(x) + entry_alias(x) + twice(x) + twice(x + 1) + small(x); }
 
 int __attribute__((weak)) nobody_has_this(void);
 __attribute__((noinline)) int entry_weak(int x) { return nobody_has_this != 0 ? nobody_has_this() : x; }
