@@ -423,6 +423,26 @@ TEST(TwinOfExecutableTest, RefersToTheProgram) {
   }
 }
 
+// A library that is further away than instructions reach: functions can be called, variables cannot be used.
+TEST(FarTwinTest, UsesFunctionsOnly) {
+  TwinBuild build;
+  Here here(build.program("library.so", "gcc -O2 -g -w -shared -fPIC", {"unit.c", "other.c"}));
+  TwinSurroundings to = here.surroundings();
+  TwinMemory memory(0x70000000, 0x70000000 + (uint64_t{16} << 20), TwinMemory::Use::run_directly);
+  TwinObject object("unit.o", read_whole(build.twin("unit", "unit.c", "-fPIE")));
+  object.load({to.images, to.image, to.program, memory, to.world});
+  EXPECT_EQ(function(object, "entry_statics").refused, "count is too far away");
+  EXPECT_EQ(function(object, "entry_removed").refused, "");
+  compare<int(int)>(here, object, "entry_weak", 7);
+  // Calls of the refused ones lead to the reason.
+  const TwinFunction& refused = function(object, "entry_statics");
+  int32_t distance = 0;
+  std::memcpy(&distance, reinterpret_cast<const void*>(refused.code + 1), sizeof distance);
+  const std::string* why = memory.why_refused(refused.code + 5 + static_cast<uint64_t>(int64_t{distance}));
+  ASSERT_NE(why, nullptr);
+  EXPECT_EQ(*why, refused.refused);
+}
+
 // Damaged objects are refused with one line, or loaded; what is loaded is not run.
 TEST(DamagedTwinObjectTest, IsRefused) {
   TwinBuild build;
