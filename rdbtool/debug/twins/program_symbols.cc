@@ -21,6 +21,14 @@ bool is_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+// The function whose copy or piece this is; empty: it is none.
+std::string_view whole_of(std::string_view name) {
+  size_t first = std::string_view::npos;
+  for (std::string_view kind : kPieces)
+    first = std::min(first, name.find(kind, 1));
+  return first == std::string_view::npos ? std::string_view() : name.substr(0, first);
+}
+
 std::string_view base_of(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
@@ -94,6 +102,8 @@ void ProgramSymbols::add(const std::vector<elf::Symbol>& symbols) {
     bool is_local = !symbol.global() && !is_behind_files && symbol.visibility() == STV_DEFAULT;
     entries_.push_back({symbol, is_local ? source : 0, is_local});
     by_name_.add(symbol.name, number);
+    if (std::string_view whole = whole_of(symbol.name); is_function(symbol) && !whole.empty())
+      by_whole_.add(whole, number);
     if (!is_local) continue;
     std::string_view plain = plain_name(symbol.name);
     if (plain.size() != symbol.name.size()) by_plain_name_.add(plain, number);
@@ -311,16 +321,13 @@ std::vector<ProgramSymbols::Function> ProgramSymbols::pieces(std::string_view na
     if (entry.symbol.raw.st_value == address && is_function(entry.symbol)) whole = &entry;
   });
   std::vector<Function> found;
-  for (const Entry* entry : functions_) {
-    std::string_view rest = entry->symbol.name;
-    if (!rest.starts_with(name) || entry->symbol.raw.st_value == address) continue;
-    rest.remove_prefix(name.size());
-    if (!std::ranges::any_of(kPieces, [&](std::string_view kind) { return rest.starts_with(kind); }))
-      continue;
+  by_whole_.find(name, [&](uint32_t number) {
+    const Entry& entry = entries_[number];
+    if (entry.symbol.raw.st_value == address) return;
     // Pieces of a global function are local, and of a file that is not known.
-    if (whole == nullptr || !whole->is_local || !entry->is_local || entry->source == whole->source)
-      found.push_back({entry->symbol.name, entry->symbol.raw.st_value, entry->symbol.raw.st_size});
-  }
+    if (whole == nullptr || !whole->is_local || !entry.is_local || entry.source == whole->source)
+      found.push_back({entry.symbol.name, entry.symbol.raw.st_value, entry.symbol.raw.st_size});
+  });
   std::ranges::sort(found, {}, &Function::address);
   auto same = [](const Function& a, const Function& b) { return a.address == b.address; };
   found.erase(std::unique(found.begin(), found.end(), same), found.end());

@@ -108,6 +108,8 @@ void TwinSymbols::find_entry(uint32_t number, const elf::Symbol& symbol) {
   Place place = to_.program.function(object_.facts_.unit, facts);
   if (!place) {
     function.why_no_entry = place.why;
+    if (auto copies = to_.program.pieces(facts.symbol, 0); !copies.empty())
+      function.why_no_entry += ", only " + quoted(copies.front().name);
     if (symbol.type() == STT_GNU_IFUNC)
       replaced_.emplace(number, refused_stub("it calls " + facts.symbol + ": " + place.why));
     return;
