@@ -112,7 +112,17 @@ TEST_F(ProgramSymbolsTest, VariablesOfFunctions) {
           EXPECT_EQ(second.address, address("thrice.calls"));
         }
       }
+      // Lines may be others by now.
+      if (!debug.empty()) {
+        facts = facts_of("unit.c");
+        facts.statics = {variable("unit.c", "twice.calls"), variable("unit.c", "thrice.calls")};
+        facts.statics[0].line = 1;
+        EXPECT_EQ(symbols.static_variable(facts, facts.statics[0]).address, first.address);
+        facts.statics[1].function = "twice"; // in another block of it, say
+        EXPECT_FALSE(symbols.static_variable(facts, facts.statics[0]));
+      }
       facts.statics[0].size = 8;
+      facts.statics.resize(1);
       if (first) {
         EXPECT_EQ(symbols.static_variable(facts, facts.statics[0]).why,
                   "'calls' has 4 bytes in the program, and 8 in the source");

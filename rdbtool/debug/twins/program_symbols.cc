@@ -198,11 +198,10 @@ Place ProgramSymbols::function(const TwinFacts::Unit& unit, const TwinFacts::Fun
   if (info == nullptr)
     return chosen ? none("it is not known which file the program's '" + function.symbol + "' is from")
                   : chosen;
+  // In one unit, no other function has the name.
   Candidates confirmed;
   for (const UnitDebugInfo::Function& known : info->functions) {
-    bool has_name =
-        known.linkage_name.empty() ? known.name == function.symbol : known.linkage_name == function.symbol;
-    if (!has_name || known.line != function.line) continue;
+    if ((known.linkage_name.empty() ? known.name : known.linkage_name) != function.symbol) continue;
     for (const Entry* candidate : found)
       if (candidate->symbol.raw.st_value == known.address) confirmed.push_back(candidate);
   }
@@ -227,17 +226,31 @@ std::optional<Place> ProgramSymbols::static_by_debug_info(const TwinFacts& facts
   if (info == nullptr) return std::nullopt;
   std::vector<const UnitDebugInfo::Variable*> found;
   for (const UnitDebugInfo::Variable& known : info->variables)
-    if (known.name == variable.name && known.line == variable.line &&
-        common_tail(known.file, variable.file) > 0)
-      found.push_back(&known);
-  auto is_elsewhere = [&](const UnitDebugInfo::Variable* known) {
-    return known->function != variable.function && known->function_linkage_name != variable.function;
+    if (known.name == variable.name && common_tail(known.file, variable.file) > 0) found.push_back(&known);
+  // Leaves those that are so, if there are any.
+  auto narrow = [&](auto&& is_so) {
+    bool any = std::ranges::any_of(found, is_so);
+    if (any) std::erase_if(found, [&](const auto* known) { return !is_so(known); });
+    return any;
   };
-  if (!std::ranges::all_of(found, is_elsewhere)) std::erase_if(found, is_elsewhere);
-  if (found.empty()) return std::nullopt;
+  auto in_function = [&](const UnitDebugInfo::Variable* known) {
+    return known->function == variable.function || known->function_linkage_name == variable.function;
+  };
+  // Lines move when regions are written; then the name must do.
+  auto on_line = [&](const UnitDebugInfo::Variable* known) { return known->line == variable.line; };
+  auto is_one = [&] {
+    return std::ranges::count_if(facts.statics, [&](const TwinFacts::Static& other) {
+             return other.name == variable.name && other.function == variable.function;
+           }) <= 1;
+  };
+  bool has_linkage_name = narrow([&](const UnitDebugInfo::Variable* known) {
+    return !known->linkage_name.empty() && known->linkage_name == variable.symbol;
+  });
+  if (!has_linkage_name && (!narrow(in_function) || (!narrow(on_line) && !is_one()))) return std::nullopt;
+  narrow([](const UnitDebugInfo::Variable* known) { return known->where != Where::nowhere; });
   for (const UnitDebugInfo::Variable* other : found)
     if (other->address != found[0]->address || other->where != found[0]->where)
-      return none("the program has several '" + variable.name + "' of this line");
+      return none("the program has several '" + variable.name + "', and nothing says which one it is");
   if (found[0]->where == Where::nowhere)
     return none("'" + variable.name + "' was removed from the program by its compiler");
   Place place;
