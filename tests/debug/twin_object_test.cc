@@ -266,6 +266,9 @@ TEST_P(TwinObjectTest, WhatIsNotThereIsPoison) {
                 : std::set<std::string>());
   EXPECT_EQ(poison_in(memory, function(object, "entry_statics")), std::set<std::string>());
   EXPECT_NE(function(object, "twice").entry, 0u);
+  EXPECT_EQ(function(object, "nameless").entry,
+            reinterpret_cast<uint64_t>(here.find<int(int)>("entry_other_name")));
+  EXPECT_EQ(function(object, "nameless").folded_with, std::vector<std::string>());
   EXPECT_EQ(function(object, "small").entry != 0, !is_optimised);
   EXPECT_EQ(function(object, "entry_statics").folded_with, std::vector<std::string>());
   EXPECT_EQ(regions, 1u);

@@ -234,7 +234,8 @@ std::optional<Place> ProgramSymbols::static_by_debug_info(const TwinFacts& facts
     return any;
   };
   auto in_function = [&](const UnitDebugInfo::Variable* known) {
-    return known->function == variable.function || known->function_linkage_name == variable.function;
+    return known->function == variable.function ||
+           (!variable.function.empty() && known->function_linkage_name == variable.function);
   };
   // Lines move when regions are written; then the name must do.
   auto on_line = [&](const UnitDebugInfo::Variable* known) { return known->line == variable.line; };

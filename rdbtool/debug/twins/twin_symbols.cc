@@ -85,7 +85,7 @@ void TwinSymbols::find_functions() {
     }
     const uint64_t size = elf_.section(section).header.sh_size;
     TwinFunction& function = object_.functions_[known->second];
-    if (offset >= size || symbol.raw.st_size > size - offset)
+    if (places_[section] == 0 || offset >= size || symbol.raw.st_size > size - offset)
       throw elf::Error("function " + quoted(symbol.name) + " lies outside of its section");
     if (function.code != 0) throw elf::Error("function " + quoted(symbol.name) + " is defined twice");
     function.code = places_[section] + offset;
@@ -102,10 +102,22 @@ void TwinSymbols::find_functions() {
                        ", and has none");
 }
 
+// Under its own name, or another one that the source gives it.
+Place TwinSymbols::place_of_function(uint32_t number) {
+  Place place = to_.program.function(object_.facts_.unit, object_.facts_.functions[number]);
+  for (const TwinFacts::Alias& alias : object_.facts_.aliases) {
+    if (place) break;
+    if (alias.function != number) continue;
+    Place other = to_.program.global(alias.symbol);
+    if (other.kind == Place::Kind::function || other.kind == Place::Kind::indirect) place = other;
+  }
+  return place;
+}
+
 void TwinSymbols::find_entry(uint32_t number, const elf::Symbol& symbol) {
   TwinFunction& function = object_.functions_[number];
   const TwinFacts::Function& facts = object_.facts_.functions[number];
-  Place place = to_.program.function(object_.facts_.unit, facts);
+  Place place = place_of_function(number);
   if (!place) {
     function.why_no_entry = place.why;
     if (auto copies = to_.program.pieces(facts.symbol, 0); !copies.empty())
@@ -160,10 +172,6 @@ void TwinSymbols::find_folded(TwinFunction& function, const elf::Symbol& symbol)
       continue;
     function.folded_with.emplace_back(name);
   }
-}
-
-uint64_t TwinSymbols::own(const elf::Symbol& symbol) const {
-  return places_[symbol.section] == 0 ? 0 : places_[symbol.section] + symbol.raw.st_value;
 }
 
 uint64_t TwinSymbols::own_or_poison(const elf::Section& section, uint64_t offset) {

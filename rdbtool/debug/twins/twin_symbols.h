@@ -36,9 +36,7 @@ public:
   // Where `offset` bytes behind a symbol is. Of the symbol of a section, that is a place in the section, and
   // counts as the function or variable that is there.
   uint64_t resolve(const elf::Symbol& symbol, uint64_t offset, Use use);
-  // Where that is in the object's own memory; 0 if it is not loaded.
-  uint64_t own(const elf::Symbol& symbol) const;
-  // Poison, if the object's own memory of a section is not to be used.
+  // A place in the object's own memory; poison if the section is not loaded.
   uint64_t own_or_poison(const elf::Section& section, uint64_t offset);
 
   // A variable that each thread has: where it is in the block of its image, and of which.
@@ -63,18 +61,21 @@ private:
   void sort_symbols();
   void find_functions();
   void find_entry(uint32_t number, const elf::Symbol& symbol);
+  ProgramSymbols::Place place_of_function(uint32_t number);
   void find_folded(TwinFunction& function, const elf::Symbol& symbol) const;
   uint64_t resolve_defined(const elf::Symbol& symbol, Use use);
   uint64_t resolve_place(const elf::Section& section, uint64_t offset, Use use);
   uint64_t function(uint32_t number, Use use);
   uint64_t thunk(uint32_t number);
+  uint64_t own(const elf::Symbol& symbol) {
+    return own_or_poison(elf_.section(symbol.section), symbol.raw.st_value);
+  }
   const elf::Symbol* function_at(uint32_t section, uint64_t offset) const;
   uint64_t outside(const elf::Symbol& symbol, Use use);
   std::optional<uint64_t> find_outside(const std::string& name, Use use);
   std::optional<uint64_t> find_in_program(const std::string& name);
   std::optional<uint64_t> find_in_libraries(const std::string& name);
   uint64_t variable(const elf::Symbol& symbol);
-  uint64_t find_variable(const elf::Symbol& symbol);
   uint64_t constant(const elf::Symbol& symbol);
   uint64_t string(const elf::Section& section, uint64_t offset);
   ProgramSymbols::Place place_of_variable(const elf::Symbol& symbol);

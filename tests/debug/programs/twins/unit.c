@@ -113,6 +113,9 @@ __attribute__((noinline)) int entry_text(char *to, const char *format, ...) {
 
 int entry_alias(int x) __attribute__((alias("entry_statics")));
 
+static int nameless(int x) { return x + count; }
+int entry_other_name(int x) __attribute__((alias("nameless")));
+
 static int plain_answer(int x) { return x + 40; }
 static int (*answer_resolver(void))(int) { return plain_answer; }
 int entry_ifunc(int x) __attribute__((ifunc("answer_resolver")));
