@@ -116,7 +116,8 @@ public:
       if (!function.isDeclaration() && has_address_taken(function))
         add("address {}", quoted(name_of(function)));
     for (const TwinRegion& region : regions)
-      add("region {} {} {}", quoted(region.symbol), quoted(region.host), region.line);
+      add("region {} {} {} {}", quoted(region.symbol), quoted(region.host), region.line,
+          region.reads_memory ? "memory" : "variables");
     for (const GlobalVariable& variable : module_.globals())
       write_static(variable);
     return text_ + "end\n";

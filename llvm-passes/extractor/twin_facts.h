@@ -31,7 +31,8 @@ using CompiledFunctions = std::map<std::string, CompiledFunction, std::less<>>;
 struct TwinRegion {
   std::string symbol;
   std::string host;
-  unsigned line = 0; // of the edited file
+  unsigned line = 0;         // of the edited file
+  bool reads_memory = false; // of the program, besides its variables
 };
 
 struct TwinUnit {

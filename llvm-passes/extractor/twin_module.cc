@@ -45,7 +45,7 @@ public:
     regions.reserve(sites_.size());
     for (const Site& site : sites_)
       regions.push_back({site.function->symbol, site.before->getFunction()->getName().str(),
-                         line_of_region(site.function->region)});
+                         line_of_region(site.function->region), reads_memory(*site.function)});
     return twin_facts(module_, unit, regions, names, compiled);
   }
 
@@ -62,6 +62,12 @@ public:
   }
 
 private:
+  static bool reads_memory(const DebugFunction& debug) {
+    return debug.reads_memory || !debug.globals_read.empty() || any_of(debug.variables, [](const Variable& v) {
+             return v.dereferenced || v.deeply;
+           });
+  }
+
   void find_sites() {
     std::map<Function*, VariableAddresses> known;
     std::map<Function*, DominatorTree> trees;

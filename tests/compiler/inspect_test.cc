@@ -57,8 +57,8 @@ TEST(Inspect, TwinsAreCounted) {
   TwinTexts twins;
   twins["u.o"] = "rdb-twin 1\nfunction \"f\" \"f\" \"a.c\" 1 global none - -\n"
                  "function \"g\" \"g\" \"a.c\" 9 global none - -\n"
-                 "region \"__rdb_fn_u_1\" \"f\" 2\nregion \"__rdb_fn_u_1_1\" \"g\" 2\n"
-                 "region \"__rdb_fn_u_12\" \"g\" 10\nend\n";
+                 "region \"__rdb_fn_u_1\" \"f\" 2 memory\nregion \"__rdb_fn_u_1_1\" \"g\" 2 memory\n"
+                 "region \"__rdb_fn_u_12\" \"g\" 10 memory\nend\n";
   EXPECT_EQ(inspection(d, twins), "program prog\n0 regions, 0 locations\n"
                                   "twins of 2 functions of 1 file, with 3 regions\n");
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <memory>
 #include <random>
@@ -60,13 +61,15 @@ protected:
   std::unique_ptr<ProgramSymbols> symbols_;
 };
 
-const std::vector<std::string> kUnits = {"unit.c", "other.c", "main.c"};
+std::vector<std::string> units() {
+  return {"unit.c", "other.c", "main.c"};
+}
 
 TEST_F(ProgramSymbolsTest, LocalNamesAreTheUnits) {
   for (std::string compiler :
        {"gcc -O0", "gcc -O2", "clang-22 -O0", "clang-22 -O2", "gcc -O2 -g", "clang-22 -O2 -g"}) {
     SCOPED_TRACE(compiler);
-    ProgramSymbols& symbols = program(compiler, kUnits);
+    ProgramSymbols& symbols = program(compiler, units());
     auto in_unit = symbols.function(facts_of("unit.c").unit, local("twice"));
     auto in_other = symbols.function(facts_of("other.c").unit, local("twice"));
     ASSERT_TRUE(in_unit && in_other);
@@ -88,7 +91,7 @@ TEST_F(ProgramSymbolsTest, VariablesOfFunctions) {
   for (std::string compiler : {"gcc -O0", "gcc -O2", "clang-22 -O0", "clang-22 -O2"})
     for (std::string debug : {"", " -g", " -gdwarf-4"}) {
       SCOPED_TRACE(compiler + debug);
-      ProgramSymbols& symbols = program(compiler + debug, kUnits);
+      ProgramSymbols& symbols = program(compiler + debug, units());
       TwinFacts facts = facts_of("unit.c");
       facts.statics = {variable("unit.c", "twice.calls"), variable("unit.c", "thrice.calls")};
       auto first = symbols.static_variable(facts, facts.statics[0]);
@@ -109,7 +112,17 @@ TEST_F(ProgramSymbolsTest, VariablesOfFunctions) {
           EXPECT_EQ(second.address, address("thrice.calls"));
         }
       }
+      // Lines may be others by now.
+      if (!debug.empty()) {
+        facts = facts_of("unit.c");
+        facts.statics = {variable("unit.c", "twice.calls"), variable("unit.c", "thrice.calls")};
+        facts.statics[0].line = 1;
+        EXPECT_EQ(symbols.static_variable(facts, facts.statics[0]).address, first.address);
+        facts.statics[1].function = "twice"; // in another block of it, say
+        EXPECT_FALSE(symbols.static_variable(facts, facts.statics[0]));
+      }
       facts.statics[0].size = 8;
+      facts.statics.resize(1);
       if (first) {
         EXPECT_EQ(symbols.static_variable(facts, facts.statics[0]).why,
                   "'calls' has 4 bytes in the program, and 8 in the source");
@@ -120,7 +133,7 @@ TEST_F(ProgramSymbolsTest, VariablesOfFunctions) {
 TEST_F(ProgramSymbolsTest, RemovedAndThreadLocalVariables) {
   for (std::string compiler : {"gcc -O2", "gcc -O2 -g", "clang-22 -O2", "clang-22 -O2 -g", "gcc -O0 -g"}) {
     SCOPED_TRACE(compiler);
-    ProgramSymbols& symbols = program(compiler, kUnits);
+    ProgramSymbols& symbols = program(compiler, units());
     TwinFacts facts = facts_of("unit.c");
     EXPECT_EQ(static_cast<bool>(symbols.static_variable(facts, variable("unit.c", "never_read"))),
               compiler.find("-O0") != std::string::npos);
@@ -172,7 +185,7 @@ TEST_F(ProgramSymbolsTest, SourcesOfOneName) {
 TEST_F(ProgramSymbolsTest, HiddenNames) {
   for (std::string linker : {"bfd", "gold", "lld"}) {
     SCOPED_TRACE(linker);
-    ProgramSymbols& symbols = program("clang-22 -O1 -fvisibility=hidden -fuse-ld=" + linker, kUnits);
+    ProgramSymbols& symbols = program("clang-22 -O1 -fvisibility=hidden -fuse-ld=" + linker, units());
     EXPECT_EQ(symbols.global("entry_goto").kind, Kind::function);
     EXPECT_EQ(symbols.global("shared_state").kind, Kind::data);
     EXPECT_EQ(symbols.global("twice").why, "the program has no 'twice'"); // but local ones
@@ -209,7 +222,7 @@ TEST_F(ProgramSymbolsTest, ClonesAndPieces) {
 }
 
 TEST_F(ProgramSymbolsTest, FunctionsAtOneAddress) {
-  ProgramSymbols& symbols = program("gcc -O2", kUnits);
+  ProgramSymbols& symbols = program("gcc -O2", units());
   EXPECT_EQ(symbols.functions_at(symbols.global("entry_alias").address),
             (std::vector<std::string_view>{"entry_alias", "entry_statics"}));
   EXPECT_TRUE(are_same_constructor("_ZN1AC1Ev", "_ZN1AC2Ev"));
@@ -264,7 +277,38 @@ TEST_F(ProgramSymbolsTest, WhatWasInlined) {
     EXPECT_FALSE(is_in("inlined", "loop"));
     EXPECT_FALSE(is_in("recursive", "caller"));
   }
-  EXPECT_EQ(program("gcc -O2", kUnits).debug_info_of(facts_of("unit.c").unit), nullptr);
+  EXPECT_EQ(program("gcc -O2", units()).debug_info_of(facts_of("unit.c").unit), nullptr);
+}
+
+// Whatever the file is, it is read or refused.
+TEST_F(ProgramSymbolsTest, DamagedPrograms) {
+  program("gcc -O2 -g", units());
+  const std::string whole = read_whole(build_.path("program"));
+  std::mt19937 random(11); // NOLINT(bugprone-random-generator-seed)
+  TwinFacts facts = facts_of("unit.c");
+  unsigned refused = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::string bytes = whole;
+    if (round % 10 == 0) bytes.resize(random() % bytes.size());
+    for (unsigned i = 0; i < 1 + random() % 8 && bytes.size() > 4096; ++i)
+      bytes[bytes.size() - 1 - random() % (bytes.size() - (round % 2 != 0 ? 0 : 4096))] =
+          static_cast<char>(random() % 2 != 0 ? random() : 0xFF);
+    std::ofstream(build_.path("damaged"), std::ios::binary) << bytes;
+    try {
+      ProgramFile file(build_.path("damaged"));
+      ProgramSymbols symbols(file, build_.path("damaged"));
+      symbols.function(facts.unit, local("twice"));
+      symbols.static_variable(facts, variable("unit.c", "count"));
+      auto place = symbols.global("entry_statics");
+      symbols.pieces("entry_statics", place.address);
+      DirectCalls(symbols).of("entry_statics", place.address, place.size);
+      symbols.read_only().find_string(std::string_view("length\0", 7));
+      symbols.read_only().find_bytes("0123456789abcdef", 4);
+    } catch (const elf::Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 30u);
 }
 
 TEST(UnitDebugInfoTest, CommonTails) {

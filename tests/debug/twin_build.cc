@@ -45,6 +45,7 @@ unsigned defined_line(const std::string& source, const std::string& name) {
 struct Module {
   std::string text;
   std::map<std::string, std::string> functions; // with their linkage
+  std::map<std::string, std::string> aliases;   // and what they are names for
   std::set<std::string> statics, constants;
 
   explicit Module(const std::string& before) {
@@ -70,8 +71,11 @@ private:
     if (line.starts_with("define internal ")) replace(line, "internal", "hidden");
   }
   void read_variable(std::string& line) {
-    if (line.find(" = ") == std::string::npos || line.find(" = internal ") != line.find(" = ")) return;
     std::string name = name_behind(line, 0);
+    if (line.find(" alias ") != std::string::npos) aliases[name] = name_behind(line, line.rfind('@'));
+    // Strings and the like are no variables of the source.
+    if (replace(line, " = private ", " = hidden ")) return;
+    if (line.find(" = ") == std::string::npos || line.find(" = internal ") != line.find(" = ")) return;
     if (line.find(" constant ") != std::string::npos) constants.insert(name);
     statics.insert(name);
     replace(line, " = internal ", " = hidden ");
@@ -142,7 +146,9 @@ std::string TwinBuild::twin(const std::string& name, const std::string& from, co
   for (const elf::Symbol& symbol : object.symbols()) {
     std::string text(symbol.name);
     if (!symbol.in_section()) continue;
-    if (symbol.type() == STT_FUNC || symbol.type() == STT_GNU_IFUNC) {
+    if (module.aliases.contains(text)) {
+      facts += fmt::format("alias \"{}\" \"{}\"\n", text, module.aliases[text]);
+    } else if (symbol.type() == STT_FUNC || symbol.type() == STT_GNU_IFUNC) {
       auto known = module.functions.find(text);
       facts +=
           fmt::format("function \"{0}\" \"{0}\" \"{1}\" {2} {3} rax:8 - {4}\n", text, file,

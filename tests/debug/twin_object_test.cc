@@ -6,6 +6,7 @@
 #include "rdbtool/debug/twins/twin_object.h"
 #include "twin_build.h"
 
+#include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
 #include <fstream>
@@ -161,7 +162,7 @@ struct Variant {
 class TwinObjectTest : public testing::TestWithParam<Variant> {
 protected:
   static const std::vector<std::string>& more() {
-    static const std::vector<std::string> lines = {"region \"__rdb_fn_unit_0\" \"entry_region\" 3"};
+    static const std::vector<std::string> lines = {"region \"__rdb_fn_unit_0\" \"entry_region\" 3 memory"};
     return lines;
   }
   std::string library(const std::vector<std::string>& sources) {
@@ -206,12 +207,12 @@ TEST_P(TwinObjectTest, DoesWhatTheProgramDoes) {
     for (int x = 0; x < 8; ++x) {
       if (has_statics && function(object, "twice").entry != 0) {
         compare<OfInt>(here, object, "entry_statics", x);
-        compare<OfInt>(here, object, "entry_alias", x);
         compare<OfInt>(here, object, "entry_pointers", x);
         compare<OfInt>(here, object, "entry_calls", x);
       }
       compare<OfInt>(here, object, "entry_switch", x);
       compare<OfInt>(here, object, "entry_weak", x);
+      compare<OfInt>(here, object, "entry_goto_too", x);
     }
     compare<int(const unsigned char*)>(here, object, "entry_goto", code);
     auto* original = here.find<int(char*, const char*, ...)>("entry_text");
@@ -228,11 +229,7 @@ TEST_P(TwinObjectTest, ThreadLocalVariables) {
   TwinObject object("unit.o",
                     read_whole(build_.twin("unit", "unit.c", "-fPIC -ftls-model=global-dynamic", more())));
   object.load(here.surroundings());
-  if (!function(object, "entry_threads").refused.empty()) {
-    // Optimised code that knows the linker does not ask for the number of the block.
-    EXPECT_NE(function(object, "entry_threads").refused.find("thread-local"), std::string::npos);
-    return;
-  }
+  ASSERT_EQ(function(object, "entry_threads").refused, "");
   auto* original = here.find<int(int)>("entry_threads");
   auto* twin = reinterpret_cast<int (*)(int)>(function(object, "entry_threads").code);
   EXPECT_EQ(original(1), 810);
@@ -269,6 +266,9 @@ TEST_P(TwinObjectTest, WhatIsNotThereIsPoison) {
                 : std::set<std::string>());
   EXPECT_EQ(poison_in(memory, function(object, "entry_statics")), std::set<std::string>());
   EXPECT_NE(function(object, "twice").entry, 0u);
+  EXPECT_EQ(function(object, "nameless").entry,
+            reinterpret_cast<uint64_t>(here.find<int(int)>("entry_other_name")));
+  EXPECT_EQ(function(object, "nameless").folded_with, std::vector<std::string>());
   EXPECT_EQ(function(object, "small").entry != 0, !is_optimised);
   EXPECT_EQ(function(object, "entry_statics").folded_with, std::vector<std::string>());
   EXPECT_EQ(regions, 1u);
@@ -363,12 +363,95 @@ TEST_P(TwinObjectTest, WithoutNamesOfLocalVariables) {
   }
 }
 
+// Four bytes somewhere in the code of a twin, and words that it refers to.
+bool has_constant(const TwinFunction& function, uint64_t value) {
+  auto low = static_cast<uint32_t>(value);
+  for (uint64_t at = function.code; at + 4 <= function.code + function.size; ++at)
+    if (std::memcmp(reinterpret_cast<const void*>(at), &low, sizeof low) == 0) return true;
+  return false;
+}
+bool refers_to(const TwinObject& object, const TwinFunction& function, uint64_t address) {
+  for (uint64_t at = function.code; at + 4 <= function.code + function.size; ++at) {
+    int32_t distance = 0;
+    std::memcpy(&distance, reinterpret_cast<const void*>(at), sizeof distance);
+    uint64_t target = at + 4 + static_cast<uint64_t>(int64_t{distance});
+    if (target == address) return true;
+    uint64_t word = 0;
+    if (target < object.memory().begin || target + sizeof word > object.memory().end) continue;
+    std::memcpy(&word, reinterpret_cast<const void*>(target), sizeof word);
+    if (word == address) return true;
+  }
+  return false;
+}
+
+// A twin for a program that is not here: only looked at.
+TEST(TwinOfExecutableTest, RefersToTheProgram) {
+  TwinBuild build;
+  build.twin("unit", "unit.c", "-fPIE");
+  for (std::string flags : {"gcc -O2 -no-pie", "gcc -O2 -pie", "clang-22 -O2 -no-pie", "clang-22 -O2 -pie"}) {
+    SCOPED_TRACE(flags);
+    std::string path = build.program("program", flags + " -w", {"unit.c", "other.c", "main.c"});
+    ProgramFile file(path);
+    ProgramSymbols symbols(file, path);
+    const uint64_t bias = flags.ends_with("-pie") && !flags.ends_with("no-pie") ? 0x10000000 : 0;
+    // Nothing of the program can be read, and its resolver cannot be run.
+    LoadedImages images({{&file, bias, path}}, [](uint64_t, void*, size_t) { return false; });
+    struct : TwinWorld {
+      std::optional<uint64_t> run_resolver(uint64_t) override { return std::nullopt; }
+    } nobody;
+    TwinMemory memory(0x70000000, 0x70000000 + (uint64_t{16} << 20));
+    TwinObject object("unit.o", read_whole(build.path("unit.o")));
+    object.load({images, 0, symbols, memory, nobody});
+
+    auto address = [&](const char* name) { return symbols.global(name).address + bias; };
+    EXPECT_EQ(function(object, "entry_goto").entry, address("entry_goto"));
+    EXPECT_EQ(function(object, "entry_ifunc").why_no_entry,
+              "it is not known which function 'entry_ifunc' is");
+    const TwinFunction& threads = function(object, "entry_threads");
+    EXPECT_EQ(threads.refused, "");
+    uint64_t below = file.thread_block_rule().below;
+    EXPECT_TRUE(has_constant(threads, symbols.global("in_thread").address - below));
+    EXPECT_TRUE(refers_to(object, function(object, "entry_switch"), address("shared_state")));
+    EXPECT_FALSE(refers_to(object, function(object, "entry_switch"), address("last_text")));
+    EXPECT_TRUE(refers_to(object, function(object, "entry_pointers"), address("entry_switch")));
+    // A variable of a library is the program's, if that has a copy of it.
+    bool has_copy = symbols.global("stdout").kind == ProgramSymbols::Place::Kind::data;
+    EXPECT_EQ(std::ranges::count(object.missing(), "stdout"), has_copy ? 0 : 1);
+    if (has_copy) {
+      EXPECT_TRUE(refers_to(object, function(object, "entry_stream"), address("stdout")));
+    }
+    EXPECT_TRUE(has_copy || flags.ends_with("-pie"));
+    EXPECT_EQ(std::ranges::count(object.missing(), "vsnprintf"), 1);
+    check_frames(object);
+  }
+}
+
+// A library that is further away than instructions reach: functions can be called, variables cannot be used.
+TEST(FarTwinTest, UsesFunctionsOnly) {
+  TwinBuild build;
+  Here here(build.program("library.so", "gcc -O2 -g -w -shared -fPIC", {"unit.c", "other.c"}));
+  TwinSurroundings to = here.surroundings();
+  TwinMemory memory(0x70000000, 0x70000000 + (uint64_t{16} << 20), TwinMemory::Use::run_directly);
+  TwinObject object("unit.o", read_whole(build.twin("unit", "unit.c", "-fPIE")));
+  object.load({to.images, to.image, to.program, memory, to.world});
+  EXPECT_EQ(function(object, "entry_statics").refused, "count is too far away");
+  EXPECT_EQ(function(object, "entry_removed").refused, "");
+  compare<int(int)>(here, object, "entry_weak", 7);
+  // Calls of the refused ones lead to the reason.
+  const TwinFunction& refused = function(object, "entry_statics");
+  int32_t distance = 0;
+  std::memcpy(&distance, reinterpret_cast<const void*>(refused.code + 1), sizeof distance);
+  const std::string* why = memory.why_refused(refused.code + 5 + static_cast<uint64_t>(int64_t{distance}));
+  ASSERT_NE(why, nullptr);
+  EXPECT_EQ(*why, refused.refused);
+}
+
 // Damaged objects are refused with one line, or loaded; what is loaded is not run.
 TEST(DamagedTwinObjectTest, IsRefused) {
   TwinBuild build;
   Here here(build.program("library.so", "gcc -O2 -g -w -shared -fPIC", {"unit.c", "other.c"}));
   const std::string whole =
-      read_whole(build.twin("unit", "unit.c", "-fPIC", {"region \"__rdb_fn_unit_0\" \"entry_region\" 3"}));
+      read_whole(build.twin("unit", "unit.c", "-fPIC", {"region \"__rdb_fn_unit_0\" \"entry_region\" 3 memory"}));
   auto failure = [&](std::string bytes) -> std::string {
     try {
       TwinObject object("unit.o", std::move(bytes));

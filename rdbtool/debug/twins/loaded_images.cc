@@ -54,6 +54,7 @@ LoadedImages::LoadedImages(std::vector<LoadedImage> images, ReadMemory read)
 // The program, then what it needs, then what those need, then what was loaded later.
 void LoadedImages::find_order() {
   std::vector<Dynamic> dynamic;
+  dynamic.reserve(images_.size());
   for (const LoadedImage& image : images_)
     dynamic.push_back(read_dynamic(image.file->elf()));
   std::vector<bool> seen(images_.size());
@@ -70,6 +71,7 @@ void LoadedImages::find_order() {
           if (!seen[i] && (dynamic[i].name == needed || base_of(images_[i].path) == base_of(needed)))
             waiting.push_back(i);
     }
+    if (first == 0) from_beginning_ = order_.size();
   }
 }
 
@@ -142,17 +144,27 @@ std::optional<uint64_t> LoadedImages::resolved(std::string_view name) {
 
 std::optional<uint64_t> LoadedImages::thread_pointer_offset(size_t image) const {
   ThreadBlockRule rule = images_[image].file->thread_block_rule();
-  if (rule.below != 0) return 0 - rule.below;
+  // Only the program's block is there: a library that can be run as a program looks like one, too.
+  if (rule.below != 0) return image == 0 ? std::optional(0 - rule.below) : std::nullopt;
   uint64_t offset = 0;
   if (rule.offset_at && read_(*rule.offset_at + images_[image].bias, &offset, sizeof offset))
     return offset - rule.offset_of;
-  return std::nullopt;
+  // glibc has the address of the current thread's table of blocks in its second word.
+  constexpr uint64_t kTableAt = 8, kEntry = 16;
+  auto end = order_.begin() + static_cast<std::ptrdiff_t>(from_beginning_);
+  auto number = thread_block_number(image);
+  if (!number || thread_pointer_ == 0 || std::find(order_.begin(), end, image) == end) return std::nullopt;
+  uint64_t table = 0, block = 0;
+  if (!read_(thread_pointer_ + kTableAt, &table, sizeof table) ||
+      !read_(table + *number * kEntry, &block, sizeof block) || block + 1 <= 1)
+    return std::nullopt;
+  return block - thread_pointer_;
 }
 
 std::optional<uint64_t> LoadedImages::thread_block_number(size_t image) const {
   ThreadBlockRule rule = images_[image].file->thread_block_rule();
   uint64_t number = 0;
-  if (rule.below != 0) return 1; // the dynamic linker counts from the program
+  if (rule.below != 0) return image == 0 ? std::optional<uint64_t>(1) : std::nullopt; // it counts from there
   if (rule.number_at && read_(*rule.number_at + images_[image].bias, &number, sizeof number) && number != 0)
     return number;
   return std::nullopt;

@@ -52,8 +52,11 @@ public:
   // The same for whichever image has it.
   std::optional<uint64_t> resolved(std::string_view name);
 
-  // How far a variable in the image's block of thread-local ones is from the thread pointer, if that is the
-  // same in all threads; and the number of the block.
+  // A thread that runs, for thread_pointer_offset(): of the blocks of libraries that are there from the
+  // beginning, the distance is the same in all threads.
+  void set_thread_pointer(uint64_t thread_pointer) { thread_pointer_ = thread_pointer; }
+  // How far the image's block of thread-local variables is from the thread pointer, if that is the same in
+  // all threads and can be found out; and the number of the block.
   std::optional<uint64_t> thread_pointer_offset(size_t image) const;
   std::optional<uint64_t> thread_block_number(size_t image) const;
 
@@ -69,6 +72,8 @@ private:
   ReadMemory read_;
   std::vector<std::shared_ptr<Names>> names_;
   std::vector<size_t> order_;
+  size_t from_beginning_ = 0; // so many of those are loaded with the program
+  uint64_t thread_pointer_ = 0;
 };
 
 } // namespace rdb::debug

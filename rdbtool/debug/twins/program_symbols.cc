@@ -21,6 +21,14 @@ bool is_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+// The function whose copy or piece this is; empty: it is none.
+std::string_view whole_of(std::string_view name) {
+  size_t first = std::string_view::npos;
+  for (std::string_view kind : kPieces)
+    first = std::min(first, name.find(kind, 1));
+  return first == std::string_view::npos ? std::string_view() : name.substr(0, first);
+}
+
 std::string_view base_of(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
@@ -94,6 +102,8 @@ void ProgramSymbols::add(const std::vector<elf::Symbol>& symbols) {
     bool is_local = !symbol.global() && !is_behind_files && symbol.visibility() == STV_DEFAULT;
     entries_.push_back({symbol, is_local ? source : 0, is_local});
     by_name_.add(symbol.name, number);
+    if (std::string_view whole = whole_of(symbol.name); is_function(symbol) && !whole.empty())
+      by_whole_.add(whole, number);
     if (!is_local) continue;
     std::string_view plain = plain_name(symbol.name);
     if (plain.size() != symbol.name.size()) by_plain_name_.add(plain, number);
@@ -106,8 +116,9 @@ void ProgramSymbols::sort_by_address() {
       functions_.push_back(&entry);
     else if (is_variable(entry.symbol))
       variables_.push_back(&entry);
-  std::ranges::stable_sort(functions_, {}, value_of);
-  std::ranges::stable_sort(variables_, {}, value_of);
+  auto place = [](const Entry* entry) { return std::pair(value_of(entry), entry->symbol.name); };
+  std::ranges::sort(functions_, {}, place);
+  std::ranges::sort(variables_, {}, place);
 }
 
 ProgramDebugInfo& ProgramSymbols::debug_info() {
@@ -187,11 +198,10 @@ Place ProgramSymbols::function(const TwinFacts::Unit& unit, const TwinFacts::Fun
   if (info == nullptr)
     return chosen ? none("it is not known which file the program's '" + function.symbol + "' is from")
                   : chosen;
+  // In one unit, no other function has the name.
   Candidates confirmed;
   for (const UnitDebugInfo::Function& known : info->functions) {
-    bool has_name =
-        known.linkage_name.empty() ? known.name == function.symbol : known.linkage_name == function.symbol;
-    if (!has_name || known.line != function.line) continue;
+    if ((known.linkage_name.empty() ? known.name : known.linkage_name) != function.symbol) continue;
     for (const Entry* candidate : found)
       if (candidate->symbol.raw.st_value == known.address) confirmed.push_back(candidate);
   }
@@ -216,17 +226,32 @@ std::optional<Place> ProgramSymbols::static_by_debug_info(const TwinFacts& facts
   if (info == nullptr) return std::nullopt;
   std::vector<const UnitDebugInfo::Variable*> found;
   for (const UnitDebugInfo::Variable& known : info->variables)
-    if (known.name == variable.name && known.line == variable.line &&
-        common_tail(known.file, variable.file) > 0)
-      found.push_back(&known);
-  auto is_elsewhere = [&](const UnitDebugInfo::Variable* known) {
-    return known->function != variable.function && known->function_linkage_name != variable.function;
+    if (known.name == variable.name && common_tail(known.file, variable.file) > 0) found.push_back(&known);
+  // Leaves those that are so, if there are any.
+  auto narrow = [&](auto&& is_so) {
+    bool any = std::ranges::any_of(found, is_so);
+    if (any) std::erase_if(found, [&](const auto* known) { return !is_so(known); });
+    return any;
   };
-  if (!std::ranges::all_of(found, is_elsewhere)) std::erase_if(found, is_elsewhere);
-  if (found.empty()) return std::nullopt;
+  auto in_function = [&](const UnitDebugInfo::Variable* known) {
+    return known->function == variable.function ||
+           (!variable.function.empty() && known->function_linkage_name == variable.function);
+  };
+  // Lines move when regions are written; then the name must do.
+  auto on_line = [&](const UnitDebugInfo::Variable* known) { return known->line == variable.line; };
+  auto is_one = [&] {
+    return std::ranges::count_if(facts.statics, [&](const TwinFacts::Static& other) {
+             return other.name == variable.name && other.function == variable.function;
+           }) <= 1;
+  };
+  bool has_linkage_name = narrow([&](const UnitDebugInfo::Variable* known) {
+    return !known->linkage_name.empty() && known->linkage_name == variable.symbol;
+  });
+  if (!has_linkage_name && (!narrow(in_function) || (!narrow(on_line) && !is_one()))) return std::nullopt;
+  narrow([](const UnitDebugInfo::Variable* known) { return known->where != Where::nowhere; });
   for (const UnitDebugInfo::Variable* other : found)
     if (other->address != found[0]->address || other->where != found[0]->where)
-      return none("the program has several '" + variable.name + "' of this line");
+      return none("the program has several '" + variable.name + "', and nothing says which one it is");
   if (found[0]->where == Where::nowhere)
     return none("'" + variable.name + "' was removed from the program by its compiler");
   Place place;
@@ -310,16 +335,13 @@ std::vector<ProgramSymbols::Function> ProgramSymbols::pieces(std::string_view na
     if (entry.symbol.raw.st_value == address && is_function(entry.symbol)) whole = &entry;
   });
   std::vector<Function> found;
-  for (const Entry* entry : functions_) {
-    std::string_view rest = entry->symbol.name;
-    if (!rest.starts_with(name) || entry->symbol.raw.st_value == address) continue;
-    rest.remove_prefix(name.size());
-    if (!std::ranges::any_of(kPieces, [&](std::string_view kind) { return rest.starts_with(kind); }))
-      continue;
+  by_whole_.find(name, [&](uint32_t number) {
+    const Entry& entry = entries_[number];
+    if (entry.symbol.raw.st_value == address) return;
     // Pieces of a global function are local, and of a file that is not known.
-    if (whole == nullptr || !whole->is_local || !entry->is_local || entry->source == whole->source)
-      found.push_back({entry->symbol.name, entry->symbol.raw.st_value, entry->symbol.raw.st_size});
-  }
+    if (whole == nullptr || !whole->is_local || !entry.is_local || entry.source == whole->source)
+      found.push_back({entry.symbol.name, entry.symbol.raw.st_value, entry.symbol.raw.st_size});
+  });
   std::ranges::sort(found, {}, &Function::address);
   auto same = [](const Function& a, const Function& b) { return a.address == b.address; };
   found.erase(std::unique(found.begin(), found.end(), same), found.end());

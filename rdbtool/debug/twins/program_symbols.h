@@ -99,6 +99,7 @@ private:
   std::unique_ptr<ProgramDebugInfo> debug_info_;
   std::vector<Entry> entries_;
   NameIndex by_name_;
+  NameIndex by_whole_;                    // copies and pieces, by the name of their function
   NameIndex by_plain_name_;               // local ones without what compilers append
   std::vector<std::string_view> sources_; // of local symbols, without their folders, from 1
   NameIndex by_source_;

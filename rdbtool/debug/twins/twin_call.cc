@@ -149,7 +149,7 @@ std::string Twins::why_not_equal(replay::Replayer& replayer, const Hooked& hooke
   check_.compares_result = !facts.functions[hooked.function].result_removed;
   if (Difference difference = compare_outcomes(check_, recorded_, twin_, replayer.space()))
     return "the twin came out otherwise: " + describe(difference);
-  return why_not_believed(replayer, hooked);
+  return why_not_believed(replayer, hooked, call);
 }
 
 // Does the twin enter a function as the recorded code does? Arguments are those of its prototype.
@@ -208,7 +208,8 @@ bool Twins::is_called_from_elsewhere(replay::Replayer& replayer, const Hooked& h
 
 // A caller that was compiled together with the function knows what it does not use, and leaves stale values
 // there. So whatever the twin takes from outside must be something that the recorded function takes as well.
-std::string Twins::why_not_believed(replay::Replayer& replayer, const Hooked& hooked) {
+std::string Twins::why_not_believed(replay::Replayer& replayer, const Hooked& hooked,
+                                     const CallInProgress& call) {
   const Unit& unit = *hooked.unit;
   if (is_called_from_elsewhere(replayer, hooked)) return "";
   const ArgumentRegisters& arguments = unit.object->facts().functions[hooked.function].arguments;
@@ -219,6 +220,11 @@ std::string Twins::why_not_believed(replay::Replayer& replayer, const Hooked& ho
   if (std::ranges::any_of(recorded_.entries,
                           [&](const NestedEntry& entry) { return unit.outside.contains(entry.address); }))
     return "";
+  // What a region reads is not known before it runs.
+  if (std::ranges::any_of(unit.regions, [&](const auto& region) {
+        return is_shown(region.second, hooked, call) && unit.object->facts().regions[region.first].reads_memory;
+      }))
+    return "the program may not have written what a region reads";
   ByteSet known;
   for (const ByteRange& range : recorded_.read_first)
     known.add(range.begin, range.size());
@@ -234,13 +240,16 @@ std::string Twins::why_not_believed(replay::Replayer& replayer, const Hooked& ho
   return "";
 }
 
+bool Twins::is_shown(const TwinRegion& region, const Hooked& hooked, const CallInProgress& call) {
+  return region.host == hooked.function || call.covered.contains(region.host);
+}
+
 // Step 3.
 void Twins::run_regions(replay::Replayer& replayer, Hooked& hooked, CallInProgress& call) {
   const Unit& unit = *hooked.unit;
-  auto is_shown = [&](const auto& region) {
-    return region.second.host == hooked.function || call.covered.contains(region.second.host);
-  };
-  if (std::ranges::none_of(unit.regions, is_shown)) return;
+  if (std::ranges::none_of(unit.regions,
+                           [&](const auto& region) { return is_shown(region.second, hooked, call); }))
+    return;
   shown_call_ = &hooked;
   call_ = &call;
   holds_lines_ = std::ranges::any_of(

@@ -4,6 +4,7 @@
 #include "descriptors/fields.h"
 #include "rdbtool/base/error.h"
 
+#include <algorithm>
 #include <charconv>
 #include <unordered_set>
 
@@ -14,7 +15,6 @@ constexpr std::string_view kFirstLine = "rdb-twin ";
 constexpr uint64_t kVersion = 1;
 constexpr size_t kMostText = size_t{256} << 20;
 constexpr uint64_t kLargestVariable = uint64_t{1} << 40;
-constexpr uint64_t kMostArguments = 1 << 16;
 
 template <class Value>
 struct Word {
@@ -25,6 +25,7 @@ struct Word {
 constexpr std::array<Word<TwinLinkage>, 3> kLinkages = {
     {{"global", TwinLinkage::global}, {"weak", TwinLinkage::weak}, {"local", TwinLinkage::local}}};
 constexpr std::array<Word<bool>, 2> kConstness = {{{"const", true}, {"mutable", false}}};
+constexpr std::array<Word<bool>, 2> kRegionReads = {{{"variables", false}, {"memory", true}}};
 
 struct ResultWord {
   std::string_view word;
@@ -39,25 +40,19 @@ constexpr std::array<ResultWord, 6> kResults = {{{"rax", ResultRegister::rax, 8}
                                                  {"st1", ResultRegister::st1, 0}}};
 constexpr unsigned kX87Bytes = 10;
 
-std::string_view word_of(ResultRegister place) {
-  for (const ResultWord& known : kResults)
-    if (known.value == place) return known.word;
-  return {};
-}
-
 constexpr std::array<std::string_view, 6> kIntegerArguments = {"rdi", "rsi", "rdx", "rcx", "r8", "r9"};
 
 using Flag = bool TwinFacts::Function::*;
 constexpr std::array<Word<Flag>, 10> kFlags = {{{"naked", &TwinFacts::Function::naked},
-                                               {"coroutine", &TwinFacts::Function::coroutine},
-                                               {"noreturn", &TwinFacts::Function::noreturn},
-                                               {"ifunc", &TwinFacts::Function::ifunc},
-                                               {"constructor", &TwinFacts::Function::constructor},
-                                               {"asm", &TwinFacts::Function::assembly},
-                                               {"changed", &TwinFacts::Function::changed},
-                                               {"noresult", &TwinFacts::Function::result_removed},
-                                               {"alwaysinline", &TwinFacts::Function::always_inline},
-                                               {"convention", &TwinFacts::Function::other_convention}}};
+                                                {"coroutine", &TwinFacts::Function::coroutine},
+                                                {"noreturn", &TwinFacts::Function::noreturn},
+                                                {"ifunc", &TwinFacts::Function::ifunc},
+                                                {"constructor", &TwinFacts::Function::constructor},
+                                                {"asm", &TwinFacts::Function::assembly},
+                                                {"alwaysinline", &TwinFacts::Function::always_inline},
+                                                {"convention", &TwinFacts::Function::foreign_convention},
+                                                {"changed", &TwinFacts::Function::changed},
+                                                {"noresult", &TwinFacts::Function::result_removed}}};
 
 // Calls `each` with the parts of a list.
 template <class F>
@@ -92,6 +87,7 @@ private:
     unsigned line;
     std::string first, second;
     uint64_t number;
+    bool reads_memory = false;
   };
 
   [[noreturn]] void fail(const std::string& why) const {
@@ -133,7 +129,7 @@ private:
     else if (keyword == "padding")
       read_padding(f);
     else if (keyword == "alias")
-      aliases_.push_back({number_, f.string("symbol"), f.string("function"), 0});
+      read_alias(f);
     else if (keyword == "calls")
       read_calls(f);
     else if (keyword == "address")
@@ -165,21 +161,12 @@ private:
     function.line = line(f);
     function.linkage = f.one_of(kLinkages, "linkage");
     read_result(f, function);
-    read_arguments(f, function);
-    read_flags(f, function);
+    std::vector<std::string_view> arguments = read_arguments(f, function);
+    read_flags(f, function, arguments);
     auto index = static_cast<uint32_t>(facts_.functions.size());
     if (!facts_.function_index.emplace(function.symbol, index).second)
       f.fail("function '" + function.symbol + "' is defined twice");
     facts_.functions.push_back(std::move(function));
-  }
-
-  void read_padding(Fields& f) {
-    Reference reference{number_, f.string("function"), std::string(f.word("register")), 0};
-    reference.number = f.hex("mask");
-    if (reference.second != "rax" && reference.second != "rdx" && reference.second != "xmm0" &&
-        reference.second != "xmm1")
-      f.fail("'" + shown(reference.second) + "' has no padding");
-    paddings_.push_back(std::move(reference));
   }
 
   static void read_result(Fields& f, TwinFacts::Function& function) {
@@ -202,34 +189,33 @@ private:
     });
   }
 
-  static void read_arguments(Fields& f, TwinFacts::Function& function) {
+  // Parts of the list of arguments, which flags count from 0.
+  static std::vector<std::string_view> read_arguments(Fields& f, TwinFacts::Function& function) {
     std::string_view list = f.word("arguments");
-    ArgumentRegisters& arguments = function.arguments;
-    if (list.ends_with("...")) {
-      arguments.variable = true;
-      list.remove_suffix(3);
-      if (list.ends_with(',')) list.remove_suffix(1);
-    }
-    if (list == "-" || (list.empty() && arguments.variable)) return;
-    for_each_part(list, ',', [&](std::string_view part) {
-      if (part == "stack") {
-        arguments.on_stack = true;
-        return;
-      }
-      for (size_t i = 0; i < kIntegerArguments.size(); ++i)
-        if (part == kIntegerArguments[i]) {
-          arguments.integer |= static_cast<uint8_t>(1u << i);
-          return;
-        }
-      if (part.size() == 4 && part.starts_with("xmm") && part[3] >= '0' && part[3] <= '7') {
-        arguments.vector |= static_cast<uint8_t>(1u << (part[3] - '0'));
-        return;
-      }
-      f.fail("'" + shown(part) + "' is no place of an argument");
-    });
+    std::vector<std::string_view> parts;
+    if (list != "-") for_each_part(list, ',', [&](std::string_view part) { parts.push_back(part); });
+    for (std::string_view part : parts)
+      if (!add_argument(part, function.arguments)) f.fail("'" + shown(part) + "' is no place of an argument");
+    return parts;
   }
 
-  static void read_flags(Fields& f, TwinFacts::Function& function) {
+  static bool add_argument(std::string_view part, ArgumentRegisters& arguments) {
+    auto integer = std::ranges::find(kIntegerArguments, part);
+    if (integer != kIntegerArguments.end())
+      arguments.integer |= static_cast<uint8_t>(1u << (integer - kIntegerArguments.begin()));
+    else if (part.size() == 4 && part.starts_with("xmm") && part[3] >= '0' && part[3] <= '7')
+      arguments.vector |= static_cast<uint8_t>(1u << (part[3] - '0'));
+    else if (part == "stack")
+      arguments.on_stack = true;
+    else if (part == "...")
+      arguments.variable = true;
+    else
+      return false;
+    return true;
+  }
+
+  static void read_flags(Fields& f, TwinFacts::Function& function,
+                         const std::vector<std::string_view>& arguments) {
     std::string_view list = f.word("flags");
     if (list == "-") return;
     for_each_part(list, ',', [&](std::string_view part) {
@@ -242,12 +228,35 @@ private:
         function.fold = static_cast<uint32_t>(decimal(f, part.substr(5), UINT32_MAX));
       } else if (part.starts_with("poison=")) {
         for_each_part(part.substr(7), ';', [&](std::string_view position) {
-          function.poisoned.push_back(static_cast<uint32_t>(decimal(f, position, kMostArguments)));
+          uint64_t at = decimal(f, position, UINT32_MAX);
+          if (at >= arguments.size()) f.fail("there is no argument " + shown(position));
+          add_argument(arguments[at], function.poisoned);
         });
       } else {
         f.fail("'" + shown(part) + "' is no flag");
       }
     });
+  }
+
+  // Of the result of a function that was described already.
+  void read_padding(Fields& f) {
+    TwinFacts::Function& function = facts_.functions[index_of(f.string("function"), number_)];
+    std::string_view name = f.word("register");
+    uint64_t bits = f.hex("bits");
+    auto known = std::ranges::find(kResults, name, &ResultWord::word);
+    for (ResultPart& part : function.result)
+      if (known != kResults.end() && part.where == known->value) {
+        part.padding = bits;
+        return;
+      }
+    f.fail("the function has no result in '" + shown(name) + "'");
+  }
+
+  void read_alias(Fields& f) {
+    Reference reference{number_, f.string("alias"), f.string("function"), 0};
+    if (!aliases_seen_.insert(reference.first).second)
+      f.fail("alias '" + reference.first + "' is there twice");
+    aliases_.push_back(std::move(reference));
   }
 
   void read_calls(Fields& f) {
@@ -259,6 +268,7 @@ private:
   void read_region(Fields& f) {
     Reference reference{number_, f.string("debug function"), f.string("function"), 0};
     reference.number = line(f);
+    reference.reads_memory = f.one_of(kRegionReads, "'variables' or 'memory'");
     if (!regions_seen_.insert(reference.first).second)
       f.fail("debug function '" + reference.first + "' is there twice");
     regions_.push_back(std::move(reference));
@@ -283,17 +293,19 @@ private:
     if (!has_unit_) fail("no line says which unit it is");
     for (const Reference& each : addresses_)
       facts_.functions[index_of(each.first, each.line)].address_taken = true;
-    for (const Reference& each : aliases_)
-      facts_.functions[index_of(each.second, each.line)].aliases.push_back(each.first);
-    for (const Reference& each : paddings_)
-      for (ResultPart& part : facts_.functions[index_of(each.first, each.line)].result)
-        if (word_of(part.where) == each.second) part.padding = each.number;
     for (const Reference& each : calls_)
       facts_.calls.push_back(
           {index_of(each.first, each.line), index_of(each.second, each.line), each.number});
+    for (Reference& each : aliases_) {
+      uint32_t function = index_of(each.second, each.line);
+      if (facts_.function_index.contains(each.first))
+        fail("'" + shown(each.first) + "' is a function itself");
+      facts_.aliases.push_back({std::move(each.first), function});
+    }
     for (Reference& each : regions_)
       facts_.regions.push_back(
-          {std::move(each.first), index_of(each.second, each.line), static_cast<unsigned>(each.number)});
+          {std::move(each.first), index_of(each.second, each.line), static_cast<unsigned>(each.number),
+           each.reads_memory});
   }
 
   uint32_t index_of(const std::string& symbol, unsigned at_line) {
@@ -317,8 +329,8 @@ private:
   unsigned number_ = 0; // of the line
   bool has_unit_ = false, has_end_ = false;
   TwinFacts facts_;
-  std::vector<Reference> calls_, addresses_, regions_, aliases_, paddings_;
-  std::unordered_set<std::string> regions_seen_, statics_seen_;
+  std::vector<Reference> calls_, addresses_, regions_, aliases_;
+  std::unordered_set<std::string> regions_seen_, statics_seen_, aliases_seen_;
 };
 
 } // namespace

@@ -24,7 +24,7 @@ enum class ResultRegister : uint8_t { rax, rdx, xmm0, xmm1, st0, st1 };
 struct ResultPart {
   ResultRegister where;
   unsigned bytes;       // of st0 and st1: 10
-  uint64_t padding = 0; // bits of its lowest word that mean nothing
+  uint64_t padding = 0; // bits of the register that mean nothing
   bool operator==(const ResultPart&) const = default;
 };
 
@@ -50,15 +50,14 @@ struct TwinFacts {
     std::vector<ResultPart> result; // empty: it has none
     ArgumentRegisters arguments;
     bool naked = false, coroutine = false, noreturn = false, ifunc = false, constructor = false;
-    bool assembly = false;          // has inline assembly
-    bool always_inline = false;     // calls of it are its code in the twin, too
-    bool other_convention = false;  // registers are not as they are given here
-    std::optional<uint32_t> fold;   // of functions whose bodies are equal; those have the same number
-    bool changed = false;           // the program's takes other arguments
-    bool result_removed = false;    // in the program
-    std::vector<uint32_t> poisoned; // positions of arguments that a call in the program leaves undefined
-    bool address_taken = false;     // in this unit
-    std::vector<std::string> aliases;
+    bool always_inline = false;
+    bool foreign_convention = false; // its registers are others than these
+    bool assembly = false;           // has inline assembly
+    std::optional<uint32_t> fold;    // of functions whose bodies are equal; those have the same number
+    bool changed = false;            // the program's takes other arguments
+    bool result_removed = false;     // in the program
+    ArgumentRegisters poisoned;      // those that a call in the program leaves undefined
+    bool address_taken = false;      // in this unit
   };
   std::vector<Function> functions;
 
@@ -73,8 +72,16 @@ struct TwinFacts {
     std::string debug_function;
     uint32_t host; // index in `functions`
     unsigned line;
+    bool reads_memory; // of the program, besides its variables
   };
   std::vector<Region> regions;
+
+  // Another name of a function.
+  struct Alias {
+    std::string symbol;
+    uint32_t function;
+  };
+  std::vector<Alias> aliases;
 
   // A variable that no other unit can name.
   struct Static {

@@ -173,7 +173,9 @@ void TwinLoader::put64(const Site& site, uint64_t value) {
 void TwinLoader::put32(const Site& site, uint64_t value, bool is_signed) {
   auto low = static_cast<uint32_t>(value);
   bool fits = is_signed ? value == static_cast<uint64_t>(int64_t{static_cast<int32_t>(low)}) : value == low;
-  if (!fits) return refuse(site, std::string(site.symbol.name) + " is too far away");
+  if (!fits)
+    return refuse(site, (site.symbol.name.empty() ? "what it uses" : std::string(site.symbol.name)) +
+                            " is too far away");
   std::memcpy(reinterpret_cast<void*>(site.place), &low, sizeof low);
 }
 

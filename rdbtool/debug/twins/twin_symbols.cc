@@ -33,8 +33,8 @@ TwinSymbols::TwinSymbols(TwinObject& object, const TwinSurroundings& surrounding
                          std::vector<uint64_t> places)
     : object_(object), elf_(*object.elf_), to_(surroundings), places_(std::move(places)),
       variables_(elf_.sections().size()), has_local_variables_(elf_.sections().size()),
-      known_addresses_(elf_.symbols().size()), known_calls_(elf_.symbols().size()),
-      thunks_(object.facts_.functions.size()) {
+      section_poison_(elf_.sections().size()), known_addresses_(elf_.symbols().size()),
+      known_calls_(elf_.symbols().size()), thunks_(object.facts_.functions.size()) {
   for (uint32_t i = 0; i < object.facts_.statics.size(); ++i)
     static_of_.emplace(object.facts_.statics[i].symbol, i);
   for (uint32_t i = 0; i < object.facts_.regions.size(); ++i)
@@ -72,13 +72,20 @@ void TwinSymbols::sort_symbols() {
 void TwinSymbols::find_functions() {
   object_.functions_.assign(object_.facts_.functions.size(), {});
   object_.slots_.assign(object_.facts_.functions.size(), 0);
+  std::unordered_map<std::string_view, uint32_t> aliases;
+  for (const TwinFacts::Alias& alias : object_.facts_.aliases)
+    aliases.emplace(alias.symbol, alias.function);
   for (auto [section, offset, index] : code_) {
     const elf::Symbol& symbol = elf_.symbols()[index];
     auto known = object_.facts_.function_index.find(std::string(symbol.name));
-    if (known == object_.facts_.function_index.end()) continue;
+    if (known == object_.facts_.function_index.end()) {
+      if (auto alias = aliases.find(symbol.name); alias != aliases.end())
+        function_of_.emplace(index, alias->second);
+      continue;
+    }
     const uint64_t size = elf_.section(section).header.sh_size;
     TwinFunction& function = object_.functions_[known->second];
-    if (offset >= size || symbol.raw.st_size > size - offset)
+    if (places_[section] == 0 || offset >= size || symbol.raw.st_size > size - offset)
       throw elf::Error("function " + quoted(symbol.name) + " lies outside of its section");
     if (function.code != 0) throw elf::Error("function " + quoted(symbol.name) + " is defined twice");
     function.code = places_[section] + offset;
@@ -95,12 +102,26 @@ void TwinSymbols::find_functions() {
                        ", and has none");
 }
 
+// Under its own name, or another one that the source gives it.
+Place TwinSymbols::place_of_function(uint32_t number) {
+  Place place = to_.program.function(object_.facts_.unit, object_.facts_.functions[number]);
+  for (const TwinFacts::Alias& alias : object_.facts_.aliases) {
+    if (place) break;
+    if (alias.function != number) continue;
+    Place other = to_.program.global(alias.symbol);
+    if (other.kind == Place::Kind::function || other.kind == Place::Kind::indirect) place = other;
+  }
+  return place;
+}
+
 void TwinSymbols::find_entry(uint32_t number, const elf::Symbol& symbol) {
   TwinFunction& function = object_.functions_[number];
   const TwinFacts::Function& facts = object_.facts_.functions[number];
-  Place place = to_.program.function(object_.facts_.unit, facts);
+  Place place = place_of_function(number);
   if (!place) {
     function.why_no_entry = place.why;
+    if (auto copies = to_.program.pieces(facts.symbol, 0); !copies.empty())
+      function.why_no_entry += ", only " + quoted(copies.front().name);
     if (symbol.type() == STT_GNU_IFUNC)
       replaced_.emplace(number, refused_stub("it calls " + facts.symbol + ": " + place.why));
     return;
@@ -153,14 +174,16 @@ void TwinSymbols::find_folded(TwinFunction& function, const elf::Symbol& symbol)
   }
 }
 
-uint64_t TwinSymbols::own(const elf::Symbol& symbol) const {
-  return places_[symbol.section] == 0 ? 0 : places_[symbol.section] + symbol.raw.st_value;
+uint64_t TwinSymbols::own_or_poison(const elf::Section& section, uint64_t offset) {
+  return (places_[section.index] != 0 ? places_[section.index] : poison_of(section)) + offset;
 }
 
-uint64_t TwinSymbols::own_or_poison(const elf::Section& section, uint64_t offset) {
-  if (places_[section.index] != 0) return places_[section.index] + offset;
-  return poison(section.header.sh_size, "it uses a variable without a name in " + std::string(section.name)) +
-         offset;
+uint64_t TwinSymbols::poison_of(const elf::Section& section) {
+  uint64_t& known = section_poison_[section.index];
+  if (known == 0)
+    known =
+        poison(section.header.sh_size, "it uses a variable without a name in " + std::string(section.name));
+  return known;
 }
 
 uint64_t TwinSymbols::resolve(const elf::Symbol& symbol, uint64_t offset, Use use) {
@@ -204,8 +227,7 @@ uint64_t TwinSymbols::resolve_place(const elf::Section& section, uint64_t offset
   }
   if (const Variable* around = variable_around(section.index, offset))
     return resolve_defined(elf_.symbols()[around->symbol], use) + (offset - around->begin);
-  if (!is_constant(section))
-    return poison(0, "it uses a variable without a name in " + std::string(section.name));
+  if (!is_constant(section)) return poison_of(section) + offset;
   constexpr uint64_t kStrings = SHF_MERGE | SHF_STRINGS;
   if ((section.header.sh_flags & kStrings) == kStrings) return string(section, offset);
   return own_or_poison(section, offset);

@@ -22,10 +22,12 @@ bool is_made_by_compiler(std::string_view name) {
 
 } // namespace
 
-bool TwinSymbols::is_own_data(const elf::Section& section, uint64_t offset) const {
+bool TwinSymbols::is_own_data(const elf::Section& section, uint64_t offset) {
   if (is_constant(section)) return true;
   const Variable* around = variable_around(section.index, offset);
-  return around == nullptr || elf_.symbols()[around->symbol].name.starts_with(kFrameReference);
+  if (around == nullptr) return true;
+  const elf::Symbol& symbol = elf_.symbols()[around->symbol];
+  return symbol.name.starts_with(kFrameReference) || labels_in(symbol) == Labels::only;
 }
 
 Place TwinSymbols::place_of_variable(const elf::Symbol& symbol) {
@@ -122,6 +124,12 @@ std::span<const Elf64_Rela> TwinSymbols::relocations_in(const elf::Symbol& symbo
 }
 
 TwinSymbols::Labels TwinSymbols::labels_in(const elf::Symbol& symbol) {
+  auto known = labels_.find(symbol.index);
+  if (known == labels_.end()) known = labels_.emplace(symbol.index, find_labels(symbol)).first;
+  return known->second;
+}
+
+TwinSymbols::Labels TwinSymbols::find_labels(const elf::Symbol& symbol) {
   uint64_t count = 0;
   for (const Elf64_Rela& relocation : relocations_in(symbol)) {
     const elf::Symbol& to = elf_.symbols()[ELF64_R_SYM(relocation.r_info)];

@@ -52,7 +52,7 @@ std::set<uint32_t> Twins::attach(replay::Replayer& replayer, AttachedBundle& att
 
   Bundled& bundled = bundles_.emplace_back();
   bundled.attached = &attached;
-  bundled.path = map.path;
+  bundled.begin = map.address;
   const std::string copy = replayer.trace().files().path_of(map.file);
   bundled.file = std::make_unique<ProgramFile>(copy);
   bundled.bias = attached.bundle().bias();
@@ -111,14 +111,16 @@ void Twins::plan(replay::Replayer& replayer, Unit& unit) {
     if (!place) return place.why;
     if (place.kind != ProgramSymbols::Place::Kind::function) return "it is an indirect function";
     if (place.size == 0) return "the program does not say how long it is";
-    if (function.naked || function.coroutine || function.other_convention)
+    if (function.naked || function.coroutine || function.foreign_convention)
       return "it is not called as other functions are";
     if (function.changed) return "the compiler has changed what it takes";
     if (loops_to_entry(*bundled.file, place.address, place.size))
       return "a loop in it leads to its first instruction";
     for (std::string_view name : bundled.symbols->functions_at(place.address))
       if (name != function.symbol && !are_same_constructor(name, function.symbol) &&
-          std::ranges::find(function.aliases, name) == function.aliases.end())
+          std::ranges::none_of(facts.aliases, [&](const TwinFacts::Alias& alias) {
+            return alias.function == i && alias.symbol == name;
+          }))
         return fmt::format("its code is that of {}, too", name);
     if (function.fold)
       for (uint32_t other : folds[*function.fold])
@@ -188,45 +190,27 @@ void Twins::prepare_runs(replay::Replayer& replayer) {
   load_engine_ = std::make_unique<NestedEngine>(replayer.space(), Logged::loads_too);
   checking_ = std::make_unique<NestedRun>(*load_engine_);
   showing_ = std::make_unique<NestedRun>(runner_.nested().nested_engine());
+  images_ = std::make_unique<ProcessImages>(
+      replayer.mapped_files(), [&replayer](uint64_t address, void* to, size_t size) {
+        return replayer.space().read(GuestAddr(address), to, size) == size;
+      });
+  tables_ = images_->images().tables_of_addresses();
   for (const auto& [entry, hooked] : by_entry_)
     for (NestedRun* run : {checking_.get(), showing_.get()})
       run->watch(entry);
-}
-
-void Twins::load_images(replay::Replayer& replayer) {
-  if (images_) return;
-  std::vector<LoadedImage> images;
-  for (const replay::LoadedFile& loaded : replayer.mapped_files()) {
-    try {
-      const ProgramFile& file = files_.emplace_back(loaded.copy);
-      images.push_back({&file, file.bias(loaded.begin.value), loaded.path});
-    } catch (const elf::Error&) {
-      files_.pop_back(); // data
-    }
-  }
-  const std::string& program = replayer.identity().program;
-  std::ranges::stable_partition(images, [&](const LoadedImage& image) { return image.path == program; });
-  images_ = std::make_unique<LoadedImages>(images, [&replayer](uint64_t address, void* to, size_t size) {
-    return replayer.space().read(GuestAddr(address), to, size) == size;
-  });
-  tables_ = images_->tables_of_addresses();
 }
 
 void Twins::load(replay::Replayer& replayer, Unit& unit) {
   if (unit.is_loaded) return;
   unit.is_loaded = true;
   prepare_runs(replayer);
-  load_images(replayer);
-  const auto& images = images_->images();
-  size_t image = 0;
-  while (image < images.size() && images[image].path != unit.bundled->path)
-    ++image;
-  RDB_CHECK(image < images.size());
-  unit.object->load({*images_, image, *unit.bundled->symbols, *memory_, *this});
+  std::optional<size_t> image = images_->find(unit.bundled->begin);
+  RDB_CHECK(image.has_value());
+  unit.object->load({images_->images(), *image, *unit.bundled->symbols, *memory_, *this});
   const TwinFacts& facts = unit.object->facts();
   for (uint32_t i = 0; i < facts.functions.size(); ++i)
     if (const TwinFacts::Function& f = facts.functions[i];
-        (f.changed || f.result_removed || f.other_convention) && unit.object->can_set_callee(i))
+        (f.changed || f.result_removed || f.foreign_convention) && unit.object->can_set_callee(i))
       unit.object->set_callee(i, TwinObject::Callee::twin);
   for (const TwinObject::OutsideCall& call : unit.object->outside_calls())
     if (!is_known_to_compilers(call.name) && unit.outside.insert(call.address).second) {

@@ -28,9 +28,9 @@
 #include "rdbtool/debug/twins/direct_calls.h"
 #include "rdbtool/debug/twins/entry_registers.h"
 #include "rdbtool/debug/twins/hook_plan.h"
-#include "rdbtool/debug/twins/loaded_images.h"
 #include "rdbtool/debug/twins/nested_run.h"
 #include "rdbtool/debug/twins/outcome_check.h"
+#include "rdbtool/debug/twins/process_images.h"
 #include "rdbtool/debug/twins/program_symbols.h"
 #include "rdbtool/debug/twins/twin_memory.h"
 #include "rdbtool/debug/twins/twin_object.h"
@@ -110,7 +110,7 @@ private:
 
   struct Bundled {
     AttachedBundle* attached;
-    std::string path; // what the program file was called
+    GuestAddr begin; // of the program file in memory
     std::unique_ptr<ProgramFile> file;
     uint64_t bias;
     std::unique_ptr<ProgramSymbols> symbols;
@@ -143,8 +143,10 @@ private:
   std::string why_not_recorded(replay::Replayer& replayer, const Hooked& hooked, CallInProgress& call);
   bool agrees_on(const Unit& unit, uint32_t function, const CallInProgress& call) const;
   std::string why_not_equal(replay::Replayer& replayer, const Hooked& hooked, CallInProgress& call);
-  std::string why_not_believed(replay::Replayer& replayer, const Hooked& hooked);
+  std::string why_not_believed(replay::Replayer& replayer, const Hooked& hooked, const CallInProgress& call);
   bool is_called_from_elsewhere(replay::Replayer& replayer, const Hooked& hooked);
+  // Is this a region of what the twin runs itself?
+  static bool is_shown(const TwinRegion& region, const Hooked& hooked, const CallInProgress& call);
   void run_regions(replay::Replayer& replayer, Hooked& hooked, CallInProgress& call);
   bool run_region(replay::Replayer& replayer, uint64_t stub);
   std::optional<std::vector<void*>> values_of(replay::Replayer& replayer, const TwinRegion& region,
@@ -155,7 +157,6 @@ private:
 
   // Twins are loaded when the first of the unit's functions is entered: see twins.cc.
   void load(replay::Replayer& replayer, Unit& unit);
-  void load_images(replay::Replayer& replayer);
   void prepare_runs(replay::Replayer& replayer);
   void plan(replay::Replayer& replayer, Unit& unit);
   std::string describe(const Difference& difference) const;
@@ -173,8 +174,7 @@ private:
   std::unique_ptr<NestedRun> checking_; // logs loads
   std::unique_ptr<NestedRun> showing_;  // runs regions
   uint64_t stubs_added_ = 0;
-  std::deque<ProgramFile> files_;
-  std::unique_ptr<LoadedImages> images_;
+  std::unique_ptr<ProcessImages> images_;
   std::vector<guest::AddressRange> tables_; // that the dynamic linker writes
 
   NestedState state_;

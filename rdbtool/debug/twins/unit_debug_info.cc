@@ -99,10 +99,12 @@ public:
       Dwarf_Die die;
       Scope scope; // of its children
     };
-    constexpr size_t kMost = 100'000'000; // references to siblings may form a circle
+    constexpr size_t kMost = 10'000'000; // references to siblings may form a circle
+    constexpr size_t kMostKept = 1'000'000;
     std::vector<Level> path = {{unit, {}}};
     Dwarf_Die next;
-    for (size_t seen = 0; seen < kMost; ++seen) {
+    for (size_t seen = 0; seen < kMost && info_.variables.size() + info_.functions.size() < kMostKept;
+         ++seen) {
       if (dwarf_child(&path.back().die, &next) != 0) {
         while (path.size() > 1 && dwarf_siblingof(&path.back().die, &next) != 0)
           path.pop_back();

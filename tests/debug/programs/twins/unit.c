@@ -27,6 +27,8 @@ __attribute__((noinline)) static int thrice(int x) {
   return calls * 3;
 }
 
+FILE *entry_stream(void) { return stdout; }
+
 __attribute__((noinline)) int entry_removed(int x) {
   never_read = x;
   return x;
@@ -80,6 +82,15 @@ stop:
   return value + count;
 }
 
+__attribute__((noinline)) int entry_goto_too(int x) {
+  static void *labels[] = {&&one, &&two};
+  goto *labels[x & 1];
+one:
+  return x + count;
+two:
+  return x - count;
+}
+
 __attribute__((noinline)) int entry_threads(int x) {
   in_thread += x;
   hidden_in_thread += 2 * x;
@@ -102,11 +113,14 @@ __attribute__((noinline)) int entry_text(char *to, const char *format, ...) {
 
 int entry_alias(int x) __attribute__((alias("entry_statics")));
 
+static int nameless(int x) { return x + count; }
+int entry_other_name(int x) __attribute__((alias("nameless")));
+
 static int plain_answer(int x) { return x + 40; }
 static int (*answer_resolver(void))(int) { return plain_answer; }
 int entry_ifunc(int x) __attribute__((ifunc("answer_resolver")));
 
-__attribute__((noinline)) int entry_calls(int x) { return entry_ifunc(x) + twice(x) + twice(x + 1) + small(x); }
+__attribute__((noinline)) int entry_calls(int x) { return entry_ifunc(x) + entry_alias(x) + twice(x) + twice(x + 1) + small(x); }
 
 int __attribute__((weak)) nobody_has_this(void);
 __attribute__((noinline)) int entry_weak(int x) { return nobody_has_this != 0 ? nobody_has_this() : x; }
