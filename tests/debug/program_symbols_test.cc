@@ -238,7 +238,8 @@ TEST_F(ProgramSymbolsTest, FunctionsAtOneAddress) {
 }
 
 TEST_F(ProgramSymbolsTest, CountsDirectCalls) {
-  for (std::string flags : {"-shared -fPIC", "-shared -fPIC -fno-plt", "-shared -fPIC -Wl,-Bsymbolic"})
+  for (std::string flags : {"-shared -fPIC", "-shared -fPIC -fno-plt", "-shared -fPIC -Wl,-Bsymbolic",
+                            "-shared -fPIC -fcf-protection -Wl,-z,ibtplt"})
     for (std::string compiler : {"gcc -O0", "gcc -O2", "clang-22 -O0", "clang-22 -O2"}) {
       SCOPED_TRACE(compiler + " " + flags);
       // Calls through registers are not counted.

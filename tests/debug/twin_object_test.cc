@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <link.h>
 #include <map>
 #include <random>
@@ -472,17 +473,31 @@ TEST(DamagedTwinObjectTest, IsRefused) {
   EXPECT_EQ(failure(read_whole(build.program("plain.o", "gcc -c", {"other.c"}))),
             "unit.o: not a twin object: it has no section .rdbtwin");
   std::mt19937 random(7); // NOLINT(bugprone-random-generator-seed)
+  const elf::File file(whole);
+  // Where fields are that mean something: headers of sections, symbols, relocations.
+  std::vector<std::pair<uint64_t, uint64_t>> tables = {
+      {file.header().e_shoff, file.sections().size() * sizeof(Elf64_Shdr)}};
+  for (const elf::Section& section : file.sections())
+    if (section.header.sh_type == SHT_SYMTAB || section.header.sh_type == SHT_RELA)
+      tables.emplace_back(section.header.sh_offset, section.header.sh_size);
+  auto damage_field = [&](std::string& bytes) {
+    auto [begin, size] = tables[random() % tables.size()];
+    size_t width = size_t{1} << random() % 4;
+    size_t at = begin + random() % (size / width) * width;
+    const uint64_t values[] = {
+        0, 1, random() % 64, random(), UINT64_MAX - random() % 64, 1ull << (random() % 64)};
+    std::memcpy(bytes.data() + at, &values[random() % std::size(values)], width);
+  };
   unsigned refused = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < 3000; ++round) {
     std::string bytes = whole;
-    if (round % 10 == 0) bytes.resize(random() % bytes.size());
     for (unsigned i = 0; i <= random() % 4; ++i) {
-      if (bytes.size() < 64) break;
-      // Tables at the end and the header are more worth it than code.
-      size_t at =
-          random() % 2 != 0 ? bytes.size() - 1 - random() % (bytes.size() / 4) : random() % bytes.size();
-      bytes[at] = random() % 2 != 0 ? static_cast<char>(random()) : static_cast<char>(0xFF);
+      if (random() % 4 != 0)
+        damage_field(bytes);
+      else
+        bytes[random() % bytes.size()] = static_cast<char>(random());
     }
+    if (round % 20 == 0) bytes.resize(random() % bytes.size());
     refused += !failure(std::move(bytes)).empty();
   }
   EXPECT_GT(refused, 300u);

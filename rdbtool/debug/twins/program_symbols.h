@@ -19,7 +19,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace rdb::debug {
@@ -65,7 +64,7 @@ public:
   };
   std::optional<Function> function_around(uint64_t address) const;
   // Pieces of a function that compilers put elsewhere or copies that they make (.cold, .part.0, .isra.0).
-  // They are no entries. Of the same unit as the function at `address`.
+  // They are no entries. Of the same unit as the function at `address`; of any unit if there is none (0).
   std::vector<Function> pieces(std::string_view name, uint64_t address) const;
 
   // Functions that were inlined into others of the unit; null without debug information.

@@ -5,6 +5,7 @@
 #include "rdbtool/base/error.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <unordered_set>
 

@@ -5,7 +5,6 @@
 // `.rdbtwin` of the object. Objects come with a bundle, so every line is checked.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>

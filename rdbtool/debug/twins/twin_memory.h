@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The range of addresses where twins lie, which no mapping of the guest's ever gets. It has three parts:
 //
-//   stubs    addresses that stand for something rdb does itself (a region, a function that nobody has).
-//   Whoever
-//            runs the twin stops there and asks what it is; the bytes are ud2
-//   memory   code and data of twins
-//   poison   addresses of variables that the program does not have. Nothing is mapped there: an access
-//   faults,
-//            and whoever runs the twin asks why
+// - stubs: addresses that stand for something rdb does itself (a region, a function that nobody has). Whoever
+//   runs the twin stops there and asks what it is; the bytes are ud2;
+// - memory: code and data of twins;
+// - poison: addresses of variables that the program does not have. Nothing is mapped there: an access faults,
+//   and whoever runs the twin asks why.
 #pragma once
 
 #include "rdbtool/guest/memory/layout.h"
