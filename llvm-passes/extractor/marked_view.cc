@@ -27,7 +27,10 @@ public:
     std::map<unsigned, std::vector<CallInst*>> marks;
     for (Function& function : module)
       for (const Marker& marker : find_markers(function))
-        if (marker.what == "mark") marks[marker.region].push_back(marker.call);
+        if (marker.what == "mark") {
+          marks[marker.region].push_back(marker.call);
+          in_order_.push_back(marker.call);
+        }
     for (auto& [region, calls] : marks) {
       std::vector<size_t>& candidates = functions[region];
       std::vector<CallInst*> rest;
@@ -49,12 +52,15 @@ public:
           function_of_[rest[i]] = candidates[i];
     }
   }
+  // All markers, in the order of the module.
+  const std::vector<CallInst*>& in_order() const { return in_order_; }
   std::optional<size_t> find(CallInst* mark) const {
     auto found = function_of_.find(mark);
     return found == function_of_.end() ? std::nullopt : std::optional(found->second);
   }
 
 private:
+  std::vector<CallInst*> in_order_;
   std::map<CallInst*, size_t> function_of_;
 };
 
@@ -63,11 +69,9 @@ private:
 std::vector<RegionMark> find_region_marks(const Extraction& extraction, Module& module) {
   Hosts hosts(extraction, module);
   std::vector<RegionMark> result;
-  for (Function& function : module)
-    for (const Marker& marker : find_markers(function))
-      if (std::optional<size_t> index = hosts.find(marker.call);
-          index && extraction.functions[*index].refused.empty())
-        result.push_back({marker.call, *index});
+  for (CallInst* mark : hosts.in_order())
+    if (std::optional<size_t> index = hosts.find(mark); index && extraction.functions[*index].refused.empty())
+      result.push_back({mark, *index});
   return result;
 }
 

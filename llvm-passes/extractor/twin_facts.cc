@@ -96,6 +96,8 @@ public:
   Writer(const Module& module, const SourceNames& names, const CompiledFunctions& compiled)
       : module_(module), names_(names), compiled_(compiled), folds_(module),
         constructors_(constructors_of(module)) {
+    for (const Function& function : module)
+      if (!function.isDeclaration()) calls_.emplace(&function, calls_in(function));
     for (const GlobalIFunc& indirect : module.ifuncs())
       resolvers_.insert(indirect.getResolverFunction());
   }
@@ -173,11 +175,7 @@ private:
     if (constructors_.contains(&function)) flags.emplace_back("constructor");
     if (function.hasFnAttribute(Attribute::AlwaysInline)) flags.emplace_back("alwaysinline");
     if (has_foreign_convention(function)) flags.emplace_back("convention");
-    if (any_of(instructions(function), [](const Instruction& instruction) {
-          const auto* call = dyn_cast<CallBase>(&instruction);
-          return call && call->isInlineAsm();
-        }))
-      flags.emplace_back("asm");
+    if (calls_.at(&function).any_assembly) flags.emplace_back("asm");
     if (unsigned fold = folds_.of(function)) flags.push_back(fmt::format("fold={}", fold));
     if (auto found = compiled_.find(name_of(function)); found != compiled_.end()) {
       if (found->second.changed) flags.emplace_back("changed");
@@ -193,15 +191,26 @@ private:
     return flags;
   }
 
-  void write_calls(const Function& caller) {
-    MapVector<const Function*, unsigned> counts;
-    for (const Instruction& instruction : instructions(caller)) {
+  // What a function calls.
+  struct Calls {
+    MapVector<const Function*, unsigned> counts; // of those in the module
+    bool any_assembly = false;
+  };
+
+  static Calls calls_in(const Function& function) {
+    Calls calls;
+    for (const Instruction& instruction : instructions(function)) {
       const auto* call = dyn_cast<CallBase>(&instruction);
-      const auto* callee =
-          call ? dyn_cast<Function>(call->getCalledOperand()->stripPointerCastsAndAliases()) : nullptr;
-      if (callee && !callee->isDeclaration()) ++counts[callee];
+      if (!call) continue;
+      calls.any_assembly |= call->isInlineAsm();
+      const auto* callee = dyn_cast<Function>(call->getCalledOperand()->stripPointerCastsAndAliases());
+      if (callee && !callee->isDeclaration()) ++calls.counts[callee];
     }
-    for (const auto& [callee, count] : counts)
+    return calls;
+  }
+
+  void write_calls(const Function& caller) {
+    for (const auto& [callee, count] : calls_.at(&caller).counts)
       add("calls {} {} {}", quoted(name_of(caller)), quoted(name_of(*callee)), count);
   }
 
@@ -233,6 +242,7 @@ private:
   const SourceNames& names_;
   const CompiledFunctions& compiled_;
   Folds folds_;
+  std::map<const Function*, Calls> calls_;
   std::set<const Function*> constructors_;
   std::set<const Function*> resolvers_;
   std::string text_;

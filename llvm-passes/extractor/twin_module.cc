@@ -5,6 +5,7 @@
 
 #include "llvm-passes/extractor/marked_view.h"
 #include "llvm-passes/extractor/markers.h"
+#include "rdbtool/base/error.h"
 
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
@@ -12,6 +13,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
@@ -146,7 +148,8 @@ private:
       if (isa<InstrProfInstBase>(instruction))
         instruction.eraseFromParent();
       else if (auto* call = dyn_cast<CallBase>(&instruction))
-        call->removeFnAttr(Attribute::NonLazyBind);
+        if (call->getAttributes().hasFnAttr(Attribute::NonLazyBind))
+          call->removeFnAttr(Attribute::NonLazyBind);
     }
   }
 
@@ -212,6 +215,7 @@ private:
       if (is_shared) call(builder, kTwinCall, frame);
       for (const Site* site : sites)
         add_call(*site, *frame, is_shared);
+      if (verifyFunction(*host)) bug("the twin of '{}' is no valid code", host->getName().str());
     }
   }
 
