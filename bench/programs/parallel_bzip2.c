@@ -28,7 +28,8 @@ static void* compress(void* unused) {
     if (mine < 0) return unused;
     struct Piece* piece = &pieces[mine];
     unsigned size = kMost;
-    if (BZ2_bzBuffToBuffCompress(piece->packed, &size, piece->plain, piece->plain_size, 9, 0, 0) != BZ_OK) abort();
+    if (BZ2_bzBuffToBuffCompress(piece->packed, &size, piece->plain, piece->plain_size, 9, 0, 0) != BZ_OK)
+      abort();
     pthread_mutex_lock(&mutex);
     piece->size = size;
     pthread_cond_broadcast(&done);

@@ -20,7 +20,7 @@
 namespace rdb {
 namespace {
 
-constexpr int kMostNames = 100; // that are tried
+constexpr int kMostNames = 100;    // that are tried
 constexpr char kNothingLeft = 'n'; // the owner has removed it, or finished it
 
 void remove_quietly(const std::string& path) {

@@ -99,7 +99,8 @@ int run_process(const guest::ProcessOptions& options, bool stats) try {
 
 Action setup_run(CommandOptions& command) {
   auto options = std::make_shared<RunOptions>();
-  command.flag("--stats", options->stats, "Print instruction counts and engine statistics of each program at its end");
+  command.flag("--stats", options->stats,
+               "Print instruction counts and engine statistics of each program at its end");
   take_schedule(command, options->schedule);
   Option one_thread =
       command.flag("--one-thread", options->one_thread,

@@ -43,7 +43,8 @@ bool is_read_or_not(const ArgSpec& argument) {
 // whose use shows in the result.
 void visit_arguments(AddressSpace& space, const SystemCall& call, const Visit& visit) {
   const SyscallInfo* info = find_syscall(static_cast<uint64_t>(call.number));
-  if (info == nullptr || info->properties.fast != FastPath::no || !std::ranges::all_of(info->args, is_read_or_not))
+  if (info == nullptr || info->properties.fast != FastPath::no ||
+      !std::ranges::all_of(info->args, is_read_or_not))
     return;
   if (call.number == SYS_msgsnd) // a type stands before the text
     visit(GuestAddr(call.arguments[1]), sizeof(int64_t) + call.arguments[2]);

@@ -59,8 +59,7 @@ PageMap::~PageMap() {
   if (fd_ >= 0) close(fd_);
 }
 
-PossiblePages::PossiblePages(const Mapping& mapping)
-    : PossiblePages(mapping, std::make_unique<PageMap>()) {}
+PossiblePages::PossiblePages(const Mapping& mapping) : PossiblePages(mapping, std::make_unique<PageMap>()) {}
 
 PossiblePages::PossiblePages(const Mapping& mapping, std::unique_ptr<PageMap> own)
     : PossiblePages(mapping, *own) {

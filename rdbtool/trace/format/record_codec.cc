@@ -324,7 +324,7 @@ bool get_writes(ByteSource& in, CodecState& state, std::vector<MemoryWrite>& wri
 
 template <class T>
 bool read_payload(RecordSource& in, CodecState& state, Input& input) {
-  if constexpr (requires(T & x) { get(in, state, x); })
+  if constexpr (requires(T& x) { get(in, state, x); })
     return get(in, state, input.payload.emplace<T>());
   else
     return get(in.bytes, state, input.payload.emplace<T>());
