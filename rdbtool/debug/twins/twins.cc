@@ -18,6 +18,8 @@ namespace rdb::debug {
 namespace {
 
 constexpr size_t kLargestTwin = size_t{1} << 30;
+constexpr uint64_t kJumpBuffer = 200;
+constexpr uint64_t kHeader = 8; // of a block: its size, and in the lowest bits what kind it is
 
 // Whether the region can be run in place with everything that it uses.
 bool is_whole_in_place(const descriptors::Descriptors& d, const descriptors::Region& region) {
@@ -195,9 +197,33 @@ void Twins::prepare_runs(replay::Replayer& replayer) {
         return replayer.space().read(GuestAddr(address), to, size) == size;
       });
   tables_ = images_->images().tables_of_addresses();
+  note_released(replayer);
   for (const auto& [entry, hooked] : by_entry_)
     for (NestedRun* run : {checking_.get(), showing_.get()})
       run->watch(entry);
+}
+
+// Two runs may leave different bytes in a block that they have freed, and in a jump buffer.
+void Twins::note_released(replay::Replayer& replayer) {
+  guest::AddressSpace& space = replayer.space();
+  auto add = [&](const char* name, auto size_of) {
+    auto address = images_->images().resolved(name);
+    if (!address) return;
+    checking_->add_stub(*address, [this, size_of] {
+      const uint64_t block = checking_->registers().gpr[engine::RDI];
+      if (block != 0) released_.push_back({block, block + size_of(block)});
+      return false;
+    });
+  };
+  add("free", [&space](uint64_t block) -> uint64_t {
+    uint64_t size = 0;
+    const guest::Mapping* mapping = space.find(block);
+    if (mapping == nullptr || space.read(GuestAddr(block - kHeader), &size, sizeof size) != sizeof size) return 0;
+    size &= ~uint64_t{7};
+    return std::min(size - std::min(size, kHeader), mapping->end - block);
+  });
+  for (const char* name : {"_setjmp", "setjmp", "__sigsetjmp"})
+    add(name, [](uint64_t) { return kJumpBuffer; });
 }
 
 void Twins::load(replay::Replayer& replayer, Unit& unit) {

@@ -158,6 +158,7 @@ private:
   // Twins are loaded when the first of the unit's functions is entered: see twins.cc.
   void load(replay::Replayer& replayer, Unit& unit);
   void prepare_runs(replay::Replayer& replayer);
+  void note_released(replay::Replayer& replayer);
   void plan(replay::Replayer& replayer, Unit& unit);
   std::string describe(const Difference& difference) const;
   std::optional<uint64_t> run_resolver(uint64_t resolver) override;
