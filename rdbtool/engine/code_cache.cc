@@ -302,6 +302,17 @@ void CodeCache::invalidate(uint64_t begin, uint64_t end) {
     kill_page(page);
 }
 
+void CodeCache::invalidate_instruction(uint64_t pc) {
+  constexpr uint64_t kLongestInstruction = 15;
+  for (PageUser* user = blocks_by_page_.find(pc >> 12); user != nullptr; user = user->next) {
+    Block& block = *user->block;
+    const bool is_straight = block.flavour != Flavour::superblock;
+    // Its end counts too, where it may have stopped before.
+    if (!is_straight || (pc >= block.pc && pc - block.pc <= block.instructions * kLongestInstruction))
+      kill(block);
+  }
+}
+
 void CodeCache::flush_all() {
   log_line(Topic::engine, "the code cache is emptied, {} bytes were used", used());
   reset();

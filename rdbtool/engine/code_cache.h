@@ -74,6 +74,9 @@ public:
   void unlink(Block& block);
 
   void invalidate(uint64_t begin, uint64_t end);
+  // The same for what may hold the instruction at this address: a hook or a stop there has come or gone. Much
+  // else is in the same page as a rule.
+  void invalidate_instruction(uint64_t pc);
   // The block is never entered again.
   void kill(Block& block);
   void flush_all();

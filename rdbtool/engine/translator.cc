@@ -324,26 +324,26 @@ Translator::Next Translator::raise(Stop& stop, int signal, int code, uint64_t ad
 
 void Translator::add_stop(GuestAddr address) {
   stops_.insert(address.value);
-  cache_.invalidate(address.value, address.value + 1);
+  cache_.invalidate_instruction(address.value);
 }
 
 void Translator::add_hook(GuestAddr address, const DirectHook& direct) {
   HookUse& use = hooks_[address.value];
   // Once it was shared, nobody knows whose hook goes first.
   use.direct = use.users == 0 ? direct : DirectHook{};
-  if (++use.users <= 2) cache_.invalidate(address.value, address.value + 1);
+  if (++use.users <= 2) cache_.invalidate_instruction(address.value);
 }
 
 void Translator::remove_hook(GuestAddr address) {
   auto found = hooks_.find(address.value);
   if (found == hooks_.end() || --found->second.users != 0) return;
   hooks_.erase(found);
-  cache_.invalidate(address.value, address.value + 1);
+  cache_.invalidate_instruction(address.value);
 }
 
 void Translator::remove_stop(GuestAddr address) {
   stops_.erase(address.value);
-  cache_.invalidate(address.value, address.value + 1);
+  cache_.invalidate_instruction(address.value);
 }
 
 void Translator::invalidate(GuestAddr begin, uint64_t size) {

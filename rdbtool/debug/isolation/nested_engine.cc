@@ -46,12 +46,15 @@ engine::GuestMemory::CodeWatch NestedMemory::watch_code_page(GuestAddr page) {
 
 NestedEngine::NestedEngine(guest::AddressSpace& space, Logged logged)
     : space_(space), logged_(logged), memory_(space, own_code_), translator_(memory_, engine_options(logged)),
-      log_(translator_, space, &own_code_) {
-  space.on_code_change([this](GuestAddr begin, uint64_t size) { translator_.invalidate(begin, size); });
+      log_(translator_, space, &own_code_), listener_(std::make_shared<engine::Translator*>(&translator_)) {
+  space.on_code_change([listener = listener_](GuestAddr begin, uint64_t size) {
+    if (*listener != nullptr) (*listener)->invalidate(begin, size);
+  });
   guest::add_host_signals(translator_);
 }
 
 NestedEngine::~NestedEngine() {
+  *listener_ = nullptr;
   guest::remove_host_signals(translator_);
 }
 

@@ -12,6 +12,8 @@
 #include "rdbtool/engine/translator.h"
 #include "rdbtool/guest/memory/address_space.h"
 
+#include <memory>
+
 namespace rdb::debug {
 
 // The guest's memory and rdb's own code.
@@ -33,8 +35,7 @@ enum class Logged : uint8_t { stores, loads_too };
 
 class NestedEngine {
 public:
-  // One of each kind at a time in a process. What it translates is forgotten when the space says so: it must
-  // live as long as the space is used.
+  // One of each kind at a time in a process.
   NestedEngine(guest::AddressSpace& space, Logged logged);
   ~NestedEngine();
   NestedEngine(const NestedEngine&) = delete;
@@ -57,6 +58,8 @@ private:
   NestedMemory memory_;
   engine::Translator translator_;
   UndoLog log_;
+  // For the space, which tells of changed code as long as it lives: null when this is gone.
+  std::shared_ptr<engine::Translator*> listener_;
 };
 
 } // namespace rdb::debug
