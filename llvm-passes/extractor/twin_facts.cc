@@ -117,9 +117,13 @@ public:
     for (const Function& function : module_)
       if (!function.isDeclaration() && has_address_taken(function))
         add("address {}", quoted(name_of(function)));
-    for (const TwinRegion& region : regions)
+    for (const TwinRegion& region : regions) {
       add("region {} {} {} {}", quoted(region.symbol), quoted(region.host), region.line,
           region.reads_memory ? "memory" : "variables");
+      for (const SharedVariable& variable : region.shared)
+        add("shared {} {} {} {} {}", quoted(region.symbol), variable.position, quoted(variable.key),
+            variable.size, variable.align);
+    }
     for (const GlobalVariable& variable : module_.globals())
       write_static(variable);
     return text_ + "end\n";

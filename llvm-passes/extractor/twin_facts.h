@@ -27,12 +27,21 @@ struct CompiledFunction {
 // By the name of the symbol; functions that are as the source says need not be there.
 using CompiledFunctions = std::map<std::string, CompiledFunction, std::less<>>;
 
+// A debug variable that a region shares with others in the same call of the function.
+struct SharedVariable {
+  size_t position = 0; // among the region's variables
+  std::string key;     // in the function
+  uint64_t size = 0;
+  uint64_t align = 1;
+};
+
 // A region that the twin calls.
 struct TwinRegion {
   std::string symbol;
   std::string host;
   unsigned line = 0;         // of the edited file
   bool reads_memory = false; // of the program, besides its variables
+  std::vector<SharedVariable> shared;
 };
 
 struct TwinUnit {

@@ -47,7 +47,8 @@ public:
     regions.reserve(sites_.size());
     for (const Site& site : sites_)
       regions.push_back({site.function->symbol, site.before->getFunction()->getName().str(),
-                         line_of_region(site.function->region), reads_memory(*site.function)});
+                         line_of_region(site.function->region), reads_memory(*site.function),
+                         shared_variables(*site.function)});
     return twin_facts(module_, unit, regions, names, compiled);
   }
 
@@ -68,6 +69,14 @@ private:
     return debug.reads_memory || !debug.globals_read.empty() || any_of(debug.variables, [](const Variable& v) {
              return v.dereferenced || v.deeply;
            });
+  }
+
+  static std::vector<SharedVariable> shared_variables(const DebugFunction& debug) {
+    std::vector<SharedVariable> result;
+    for (size_t i = 0; i < debug.variables.size(); ++i)
+      if (const Variable& variable = debug.variables[i]; variable.kind == Variable::Kind::kActivation)
+        result.push_back({i, variable.key, variable.size, variable.align});
+    return result;
   }
 
   void find_sites() {

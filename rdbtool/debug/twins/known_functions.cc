@@ -21,6 +21,24 @@ bool is_known_to_compilers(std::string_view name) {
   return std::ranges::binary_search(kKnown, name);
 }
 
+bool ends_in_indirect_call(std::span<const uint8_t, kLongestCall> code) {
+  constexpr uint8_t kDirectCall = 0xE8;
+  constexpr size_t kDirectSize = 5;
+  // It may be either: then it counts as the one that says less.
+  if (code[kLongestCall - kDirectSize] == kDirectCall) return false;
+  ZydisDecoder decoder;
+  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+  for (size_t size = 2; size <= code.size(); ++size) {
+    ZydisDecodedInstruction instruction;
+    if (ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, nullptr, &code[code.size() - size], size,
+                                                   &instruction)) &&
+        instruction.length == size && instruction.meta.category == ZYDIS_CATEGORY_CALL &&
+        !instruction.raw.imm[0].is_relative)
+      return true;
+  }
+  return false;
+}
+
 bool loops_to_entry(const ProgramFile& file, uint64_t begin, uint64_t size) {
   ZydisDecoder decoder;
   ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);

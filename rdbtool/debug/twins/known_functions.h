@@ -4,7 +4,9 @@
 
 #include "rdbtool/debug/regions/program_file.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace rdb::debug {
@@ -15,5 +17,10 @@ bool is_known_to_compilers(std::string_view name);
 
 // Does a jump in these instructions, as linked, lead to the first of them? Then to come there is no call.
 bool loops_to_entry(const ProgramFile& file, uint64_t begin, uint64_t size);
+
+// Does this code end in a call by an address that is in a register or in memory, and not in one of a function
+// that is named in the instruction?
+inline constexpr size_t kLongestCall = 8;
+bool ends_in_indirect_call(std::span<const uint8_t, kLongestCall> code);
 
 } // namespace rdb::debug

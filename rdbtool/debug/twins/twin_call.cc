@@ -2,9 +2,11 @@
 // What happens at the entry of a function that has regions in its twin: the steps of twins.h.
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/print_error.h"
+#include "rdbtool/debug/twins/known_functions.h"
 #include "rdbtool/debug/twins/twins.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <sys/mman.h>
 
@@ -189,19 +191,17 @@ std::string Twins::describe(const Difference& difference) const {
 }
 
 // Is the call one that the function's own compile cannot have known, so that everything was in its place for
-// it?
+// it? That is one by an address, or from another unit; unless a function of the unit may have jumped there as
+// the last thing that it does, which is not to be seen.
 bool Twins::is_called_from_elsewhere(replay::Replayer& replayer, const Hooked& hooked) {
   const Unit& unit = *hooked.unit;
   const Bundled& bundled = *unit.bundled;
-  // A function of the unit may jump to it as the last thing that it does; then the caller is not to be seen.
-  for (const auto& [entry, function] : unit.by_entry) {
-    const ProgramSymbols::Place place =
-        bundled.symbols->function(unit.object->facts().unit, unit.object->facts().functions[function]);
-    if (bundled.calls->count({unit.object->facts().functions[function].symbol, place.address, place.size},
-                             hooked.entry - bundled.bias) != 0)
-      return false;
-  }
+  if (unit.has_direct_calls.contains(hooked.function)) return false;
   const uint64_t back = word_at(replayer.space(), replayer.registers().gpr[RSP]);
+  std::array<uint8_t, kLongestCall> code;
+  if (replayer.space().read(GuestAddr(back - code.size()), code.data(), code.size()) == code.size() &&
+      ends_in_indirect_call(code))
+    return true;
   std::optional<ProgramSymbols::Function> caller = bundled.symbols->function_around(back - bundled.bias - 1);
   return !caller || !unit.by_entry.contains(caller->address + bundled.bias);
 }
@@ -277,9 +277,8 @@ bool Twins::run_region(replay::Replayer& replayer, uint64_t at) {
     return true;
   }
   if (stub.kind == TwinStub::Kind::twin_call) {
-    const Bundle& bundle = unit.bundled->attached->bundle();
-    for (const descriptors::Activation& activation : bundle.descriptors().activations)
-      activations_.begin(bundle, activation.id, argument);
+    // What an older call has left at this frame is over.
+    std::erase_if(shared_, [&](const auto& variable) { return variable.first.first == argument; });
     return true;
   }
   // Another unit's object may have been entered by way of a name that only it has.
@@ -287,8 +286,7 @@ bool Twins::run_region(replay::Replayer& replayer, uint64_t at) {
   if (found == unit.regions.end()) return true;
   const TwinRegion& region = found->second;
   if (!selection_.allows(*region.count, replayer.now().value)) return true;
-  std::optional<std::vector<void*>> values = values_of(replayer, region, argument);
-  if (!values) return true;
+  std::vector<void*> values = values_of(replayer, unit, found->first, argument);
   uint64_t after = 0;
   for (const NestedEntry& entry : showing_->entries())
     after += by_entry_.contains(entry.address);
@@ -298,7 +296,7 @@ bool Twins::run_region(replay::Replayer& replayer, uint64_t at) {
     AttachedBundle& attached = *region.attached;
     if (const guest::Thread* thread = replayer.loaded()) attached.bundle().use_thread(thread->order);
     attached.use_thread(replayer.space(), replayer.registers().fs_base);
-    runner_.run(*region.count, reinterpret_cast<RegionRunner::DebugFunction>(region.function), values->data(),
+    runner_.run(*region.count, reinterpret_cast<RegionRunner::DebugFunction>(region.function), values.data(),
                 RegionRunner::Errno::of_thread);
   });
   if (!holds_lines_) return true;
@@ -311,27 +309,19 @@ bool Twins::run_region(replay::Replayer& replayer, uint64_t at) {
 }
 
 // The addresses of a region's variables, of which the twin gives those that the program has.
-std::optional<std::vector<void*>> Twins::values_of(replay::Replayer& replayer, const TwinRegion& region,
-                                                   uint64_t arguments) {
-  const descriptors::Descriptors& d = region.attached->descriptors();
-  const descriptors::Region& described = d.regions[region.index];
-  std::vector<void*> values(described.arguments + 1);
-  uint64_t frame = word_at(replayer.space(), arguments - sizeof frame);
-  for (uint32_t i = 0; i < described.arguments; ++i) {
+std::vector<void*> Twins::values_of(replay::Replayer& replayer, const Unit& unit, uint32_t index,
+                                    uint64_t arguments) {
+  const TwinRegion& region = unit.regions.at(index);
+  const uint32_t count = region.attached->descriptors().regions[region.index].arguments;
+  std::vector<void*> values(count + 1);
+  for (uint32_t i = 0; i < count; ++i)
     values[i] = reinterpret_cast<void*>(word_at(replayer.space(), arguments + i * sizeof(void*)));
-    if (values[i] != nullptr) continue;
-    auto shared = std::ranges::find_if(d.arguments, [&](const descriptors::Argument& argument) {
-      return argument.region == described.id && argument.position == i && argument.parts.size() == 1 &&
-             argument.parts[0].cls == descriptors::Class::activation;
-    });
-    if (shared == d.arguments.end()) {
-      if (region.count->skipped++ == 0 && selection_.reports_skipped())
-        print_error("rdb: {}: not run at time {}: nothing is known of a variable that it shares with another "
-                    "region\n",
-                    region.count->place, replayer.now().value);
-      return std::nullopt;
-    }
-    values[i] = activations_.find(region.attached->bundle(), shared->parts[0].activation, frame);
+  const uint64_t frame = word_at(replayer.space(), arguments - sizeof frame);
+  for (const TwinFacts::Region::Shared& shared : unit.object->facts().regions[index].shared) {
+    if (shared.position >= count) continue;
+    std::vector<std::byte>& storage = shared_[{frame, shared.name}];
+    if (storage.empty()) storage.resize(shared.size);
+    values[shared.position] = storage.data();
   }
   return values;
 }

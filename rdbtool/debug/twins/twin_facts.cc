@@ -16,6 +16,8 @@ constexpr std::string_view kFirstLine = "rdb-twin ";
 constexpr uint64_t kVersion = 1;
 constexpr size_t kMostText = size_t{256} << 20;
 constexpr uint64_t kLargestVariable = uint64_t{1} << 40;
+constexpr uint64_t kMostShared = 1 << 16;               // arguments of a region
+constexpr uint64_t kLargestShared = uint64_t{1} << 30; // bytes
 
 template <class Value>
 struct Word {
@@ -89,6 +91,7 @@ private:
     std::string first, second;
     uint64_t number;
     bool reads_memory = false;
+    std::vector<TwinFacts::Region::Shared> shared = {};
   };
 
   [[noreturn]] void fail(const std::string& why) const {
@@ -137,6 +140,8 @@ private:
       addresses_.push_back({number_, f.string("function"), {}, 0});
     else if (keyword == "region")
       read_region(f);
+    else if (keyword == "shared")
+      read_shared(f);
     else if (keyword == "static")
       read_static(f);
     else if (keyword == "end")
@@ -275,6 +280,18 @@ private:
     regions_.push_back(std::move(reference));
   }
 
+  // It follows its region.
+  void read_shared(Fields& f) {
+    if (regions_.empty() || f.string("debug function") != regions_.back().first)
+      f.fail("it does not follow its region");
+    TwinFacts::Region::Shared shared;
+    shared.position = static_cast<uint32_t>(f.number("position", kMostShared));
+    shared.name = f.string("name");
+    shared.size = f.number("size", kLargestShared);
+    (void)f.number("alignment", kLargestShared);
+    regions_.back().shared.push_back(std::move(shared));
+  }
+
   void read_static(Fields& f) {
     TwinFacts::Static variable;
     variable.symbol = f.string("symbol");
@@ -306,7 +323,7 @@ private:
     for (Reference& each : regions_)
       facts_.regions.push_back(
           {std::move(each.first), index_of(each.second, each.line), static_cast<unsigned>(each.number),
-           each.reads_memory});
+           each.reads_memory, std::move(each.shared)});
   }
 
   uint32_t index_of(const std::string& symbol, unsigned at_line) {

@@ -72,6 +72,13 @@ struct TwinFacts {
     uint32_t host; // index in `functions`
     unsigned line;
     bool reads_memory; // of the program, besides its variables
+    // A debug variable that it shares with other regions in the same call of the function: by name.
+    struct Shared {
+      uint32_t position; // of the argument
+      std::string name;
+      uint64_t size;
+    };
+    std::vector<Shared> shared = {};
   };
   std::vector<Region> regions;
 

@@ -7,6 +7,7 @@
 #include "rdbtool/base/bounded_file.h"
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/log.h"
+#include "rdbtool/base/path.h"
 #include "rdbtool/base/print_error.h"
 #include "rdbtool/base/trusted_file.h"
 #include "rdbtool/debug/twins/known_functions.h"
@@ -30,6 +31,20 @@ bool is_whole_in_place(const descriptors::Descriptors& d, const descriptors::Reg
              return part.cls == descriptors::Class::unavailable;
            });
   });
+}
+
+// Regions that share variables run all in the twin, or all in place.
+void want_sharers(const TwinFacts& facts, const AttachedBundle& attached,
+                  std::map<std::string, uint32_t>& wanted) {
+  std::set<uint32_t> hosts;
+  for (const TwinFacts::Region& region : facts.regions)
+    if (!region.shared.empty() && wanted.contains(region.debug_function)) hosts.insert(region.host);
+  for (const auto& [id, selected] : attached.regions()) {
+    const std::string& function = attached.descriptors().regions[selected.index].function;
+    auto region = std::ranges::find(facts.regions, function, &TwinFacts::Region::debug_function);
+    if (region != facts.regions.end() && !region->shared.empty() && hosts.contains(region->host))
+      wanted[function] = id;
+  }
 }
 
 } // namespace
@@ -66,6 +81,7 @@ std::set<uint32_t> Twins::attach(replay::Replayer& replayer, AttachedBundle& att
         std::make_unique<TwinObject>(path, read_bounded(open_trusted_file(path).get(), path, kLargestTwin));
     Unit found{.bundled = &bundled, .object = std::move(object)};
     const TwinFacts& facts = found.object->facts();
+    want_sharers(facts, attached, wanted);
     for (uint32_t i = 0; i < facts.regions.size(); ++i) {
       auto region = wanted.find(facts.regions[i].debug_function);
       if (region == wanted.end()) continue;
@@ -166,6 +182,9 @@ void Twins::plan(replay::Replayer& replayer, Unit& unit) {
     unit.with_regions.erase(missed.function);
   }
   for (PlannedHook& hook : plan.hooks) {
+    for (uint32_t i = 0; i < facts.functions.size(); ++i)
+      if (places[i] && machine_calls(i, places[hook.function].address) != 0)
+        unit.has_direct_calls.insert(hook.function);
     const uint64_t entry = places[hook.function].address + bundled.bias;
     Hooked& hooked = bundled.hooks.emplace_back(
         Hooked{.twins = this, .unit = &unit, .function = hook.function, .entry = entry,
@@ -196,18 +215,33 @@ void Twins::prepare_runs(replay::Replayer& replayer) {
       replayer.mapped_files(), [&replayer](uint64_t address, void* to, size_t size) {
         return replayer.space().read(GuestAddr(address), to, size) == size;
       });
-  tables_ = images_->images().tables_of_addresses();
+  find_linker_memory();
   note_released(replayer);
   for (const auto& [entry, hooked] : by_entry_)
     for (NestedRun* run : {checking_.get(), showing_.get()})
       run->watch(entry);
 }
 
+// The first call of a function by its name has the dynamic linker look for it: that is no doing of the
+// program's.
+void Twins::find_linker_memory() {
+  tables_ = images_->images().tables_of_addresses();
+  for (const LoadedImage& image : images_->images().images()) {
+    if (!base_name(image.path).starts_with("ld-linux")) continue;
+    for (const elf::Section& section : image.file->elf().sections())
+      if (section.allocated() && (section.header.sh_flags & SHF_WRITE) != 0)
+        tables_.push_back({section.header.sh_addr + image.bias,
+                           section.header.sh_addr + section.header.sh_size + image.bias});
+  }
+}
+
 // Two runs may leave different bytes in a block that they have freed, and in a jump buffer.
 void Twins::note_released(replay::Replayer& replayer) {
   guest::AddressSpace& space = replayer.space();
   auto add = [&](const char* name, auto size_of) {
-    auto address = images_->images().resolved(name);
+    std::optional<uint64_t> address = images_->images().resolved(name);
+    if (auto found = images_->images().find(name); !address && found && !found->is_indirect())
+      address = found->address;
     if (!address) return;
     checking_->add_stub(*address, [this, size_of] {
       const uint64_t block = checking_->registers().gpr[engine::RDI];

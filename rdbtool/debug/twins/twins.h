@@ -21,7 +21,6 @@
 // lines of others come before them (CallInProgress).
 #pragma once
 
-#include "rdbtool/debug/regions/activations.h"
 #include "rdbtool/debug/regions/attached_bundle.h"
 #include "rdbtool/debug/regions/region_runner.h"
 #include "rdbtool/debug/regions/region_selection.h"
@@ -42,6 +41,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rdb::debug {
@@ -104,6 +104,7 @@ private:
     std::map<uint32_t, TwinRegion> regions; // by index in TwinFacts::regions
     std::set<uint32_t> with_regions;        // functions
     std::map<uint64_t, uint32_t> by_entry;  // functions by their entries in memory
+    std::set<uint32_t> has_direct_calls;    // functions that some code of the unit calls, or jumps to
     std::set<uint64_t> outside;             // entries of functions that the compiler does not know
     bool is_loaded = false;
   };
@@ -149,8 +150,8 @@ private:
   static bool is_shown(const TwinRegion& region, const Hooked& hooked, const CallInProgress& call);
   void run_regions(replay::Replayer& replayer, Hooked& hooked, CallInProgress& call);
   bool run_region(replay::Replayer& replayer, uint64_t stub);
-  std::optional<std::vector<void*>> values_of(replay::Replayer& replayer, const TwinRegion& region,
-                                              uint64_t arguments);
+  std::vector<void*> values_of(replay::Replayer& replayer, const Unit& unit, uint32_t index,
+                               uint64_t arguments);
   NestedOutcome run(NestedRun& runner, uint64_t pc, NestedResult& result);
   void forget_ended(replay::Replayer& replayer);
   void show_held();
@@ -159,6 +160,7 @@ private:
   void load(replay::Replayer& replayer, Unit& unit);
   void prepare_runs(replay::Replayer& replayer);
   void note_released(replay::Replayer& replayer);
+  void find_linker_memory();
   void plan(replay::Replayer& replayer, Unit& unit);
   std::string describe(const Difference& difference) const;
   std::optional<uint64_t> run_resolver(uint64_t resolver) override;
@@ -168,7 +170,8 @@ private:
   RegionRunner& runner_;
   std::deque<Bundled> bundles_;
   std::map<uint64_t, Hooked*> by_entry_;
-  Activations activations_;
+  // Debug variables that the regions of one call share: by the address of its frame, and their name.
+  std::map<std::pair<uint64_t, std::string>, std::vector<std::byte>> shared_;
 
   std::unique_ptr<TwinMemory> memory_;
   std::unique_ptr<NestedEngine> load_engine_;
