@@ -217,6 +217,8 @@ void Twins::prepare_runs(replay::Replayer& replayer) {
       });
   find_linker_memory();
   note_released(replayer);
+  answer_unwinder(*checking_, *load_engine_);
+  answer_unwinder(*showing_, runner_.nested().nested_engine());
   for (const auto& [entry, hooked] : by_entry_)
     for (NestedRun* run : {checking_.get(), showing_.get()})
       run->watch(entry);
@@ -233,6 +235,28 @@ void Twins::find_linker_memory() {
         tables_.push_back({section.header.sh_addr + image.bias,
                            section.header.sh_addr + section.header.sh_size + image.bias});
   }
+}
+
+// The unwinder asks the dynamic linker whose code an address is, and is told of twins' code, too.
+void Twins::answer_unwinder(NestedRun& run, NestedEngine& engine) {
+  std::optional<uint64_t> address = images_->images().resolved("_dl_find_object");
+  if (auto found = images_->images().find("_dl_find_object"); !address && found) address = found->address;
+  if (!address) return;
+  run.add_stub(*address, [this, &run, &engine] {
+    engine::Registers& registers = run.registers();
+    const uint64_t pc = registers.gpr[engine::RDI];
+    for (const Bundled& bundled : bundles_)
+      for (const Unit& unit : bundled.units) {
+        const TwinObject::Frames& frames = unit.object->frames();
+        if (!unit.is_loaded || pc < frames.code.begin || pc >= frames.code.end) continue;
+        // struct dl_find_object of glibc: flags, begin, end, link map, table.
+        const uint64_t answer[] = {0, frames.code.begin, frames.code.end, 0, frames.header};
+        engine.log().store(registers.gpr[engine::RSI], answer, sizeof answer);
+        registers.gpr[engine::RAX] = 0;
+        return true;
+      }
+    return false;
+  });
 }
 
 // Two runs may leave different bytes in a block that they have freed, and in a jump buffer.

@@ -161,6 +161,7 @@ private:
   void prepare_runs(replay::Replayer& replayer);
   void note_released(replay::Replayer& replayer);
   void find_linker_memory();
+  void answer_unwinder(NestedRun& run, NestedEngine& engine);
   void plan(replay::Replayer& replayer, Unit& unit);
   std::string describe(const Difference& difference) const;
   std::optional<uint64_t> run_resolver(uint64_t resolver) override;
