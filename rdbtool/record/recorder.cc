@@ -247,12 +247,13 @@ uint64_t Recorder::on_run(guest::Machine& machine) {
   // instructions; so it is asked often only where files were changed lately.
   constexpr uint64_t kMedium = 2'000'000;
   constexpr uint64_t kLong = 50'000'000;
-  take_file_changes(machine);
   if (shared_.any()) {
     shared_.mark_locks_of_dead(machine);
     if (shared_.wanted()) shared_.let_go_between_instructions(machine);
-    return kShort;
   }
+  // Nothing may sleep after this: others change files when nobody executes.
+  take_file_changes(machine);
+  if (shared_.any()) return kShort;
   if (!has_relatives_) return UINT64_MAX;
   if (watchful_runs_ == 0) return kLong;
   --watchful_runs_;
