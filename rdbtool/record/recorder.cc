@@ -4,6 +4,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/log.h"
 #include "rdbtool/base/raw_syscall.h"
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/guest/calls/call_output.h"
 #include "rdbtool/guest/host/host_descriptors.h"
 #include "rdbtool/guest/host/proc_identity.h"
@@ -56,7 +57,7 @@ Recorder::Recorder(trace::LogProducer& log, const RecorderOptions& options)
                      size_t size) { on_memory_write(machine, address, bytes, size); },
               [this](const std::string& why) {
                 // The others would wait for this process; they may find out the same at the same moment.
-                std::string line = fmt::format("rdb: not supported: {}\n", why);
+                std::string line = fmt::format("rdb: not supported: {}\n", visible_text(why));
                 raw_syscall(SYS_write, guest::own_error_stream(), reinterpret_cast<int64_t>(line.data()),
                             static_cast<int64_t>(line.size()));
                 log_.end_all("memory that its processes share was used in a way that cannot be recorded");
