@@ -66,6 +66,8 @@ bool perform(void* context, engine::Registers& regs, uint64_t executed) {
   // The parent knows why an append fails and says it; this process has nothing more to do.
   if (!recorder.log->append(machine.current().id, Time(executed), input, &write, write.size != 0 ? 1 : 0))
     raw_syscall(SYS_exit_group, kExitFailure);
+  // It may have slept until there was room, and others go by that.
+  if (recorder.log->is_disturbed()) machine.engine().stop_after_fast_call();
   regs.gpr[engine::RAX] = static_cast<uint64_t>(input.result);
   return true;
 }

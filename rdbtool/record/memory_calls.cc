@@ -305,15 +305,17 @@ void Recorder::log_moved(guest::Machine& machine, const guest::SystemCall& call,
 // its memory holds there now.
 void Recorder::take_file_changes(guest::Machine& machine) {
   constexpr unsigned kWatchfulRuns = 100;
-  if (!log_.is_disturbed()) return;
-  watchful_runs_ = kWatchfulRuns;
-  log_.wait_for_file_changes();
-  trace::FilePart part;
-  while (log_.take_file_change(part)) {
-    log_file_part(machine, part, UINT64_MAX);
-    shared_.file_changed(machine, part);
+  // While this process asks for what has changed, it sleeps, and the next change may begin.
+  while (log_.is_disturbed()) {
+    watchful_runs_ = kWatchfulRuns;
+    log_.wait_for_file_changes();
+    trace::FilePart part;
+    while (log_.take_file_change(part)) {
+      log_file_part(machine, part, UINT64_MAX);
+      shared_.file_changed(machine, part);
+    }
+    outside_writers_.skip_own(); // it was no program outside
   }
-  outside_writers_.skip_own(); // it was no program outside
 }
 
 // When the kernel writes the last page of a file to disk, it clears what the program has put there after the

@@ -4,6 +4,7 @@
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/log.h"
 #include "rdbtool/base/raw_syscall.h"
+#include "rdbtool/base/visible_text.h"
 #include "rdbtool/guest/calls/call_output.h"
 #include "rdbtool/guest/host/host_descriptors.h"
 #include "rdbtool/guest/host/proc_identity.h"
@@ -56,7 +57,7 @@ Recorder::Recorder(trace::LogProducer& log, const RecorderOptions& options)
                      size_t size) { on_memory_write(machine, address, bytes, size); },
               [this](const std::string& why) {
                 // The others would wait for this process; they may find out the same at the same moment.
-                std::string line = fmt::format("rdb: not supported: {}\n", why);
+                std::string line = fmt::format("rdb: not supported: {}\n", visible_text(why));
                 raw_syscall(SYS_write, guest::own_error_stream(), reinterpret_cast<int64_t>(line.data()),
                             static_cast<int64_t>(line.size()));
                 log_.end_all("memory that its processes share was used in a way that cannot be recorded");
@@ -247,12 +248,13 @@ uint64_t Recorder::on_run(guest::Machine& machine) {
   // instructions; so it is asked often only where files were changed lately.
   constexpr uint64_t kMedium = 2'000'000;
   constexpr uint64_t kLong = 50'000'000;
-  take_file_changes(machine);
   if (shared_.any()) {
     shared_.mark_locks_of_dead(machine);
     if (shared_.wanted()) shared_.let_go_between_instructions(machine);
-    return kShort;
   }
+  // Nothing may sleep after this: others change files when nobody executes.
+  take_file_changes(machine);
+  if (shared_.any()) return kShort;
   if (!has_relatives_) return UINT64_MAX;
   if (watchful_runs_ == 0) return kLong;
   --watchful_runs_;

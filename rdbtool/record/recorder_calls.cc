@@ -222,7 +222,9 @@ int64_t Recorder::make_call(Execution& it, const SyscallArgs& arguments) {
   if (std::exchange(state.told_of_change, false))
     change_notice_.end(state.file_change.device(), state.file_change.inode(),
                        state.file_change.changed(it.call, result));
-  if (check_pages && !state.file_change.possible()) page_check_.after(machine.space(), it.shape.info->name);
+  // Nor is what other processes have changed in mapped files the call's doing.
+  if (check_pages && !state.file_change.possible() && !log_.is_disturbed())
+    page_check_.after(machine.space(), it.shape.info->name);
   return result;
 }
 

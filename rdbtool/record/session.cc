@@ -110,7 +110,7 @@ std::unique_ptr<guest::Process> load_guest(const guest::ProcessOptions& options,
     Recorder recorder(log, recording);
     guest::end_as(load_guest(options, recording, log, recorder)->run());
   } catch (const std::exception& error) {
-    say(failure_text(error));
+    say(visible_text(failure_text(error)));
     if (dynamic_cast<const UserError*>(&error) != nullptr) status = kExitUsage;
   }
   std::fflush(nullptr);

@@ -79,15 +79,21 @@ bool leaves_links(AddressSpace& space, const SystemCall& call) {
 } // namespace
 
 HiddenHost::~HiddenHost() {
-  if (text_fd_ >= 0) close_own_descriptor(text_fd_);
+  for (const auto& [thread, redirection] : redirections_)
+    if (redirection.text_fd >= 0) close_own_descriptor(redirection.text_fd);
+}
+
+// The thread's last call is over.
+void HiddenHost::end_redirection() {
+  auto last = redirections_.find(machine_.current().id.value);
+  if (last == redirections_.end()) return;
+  if (last->second.text_fd >= 0) close_own_descriptor(last->second.text_fd);
+  redirections_.erase(last);
 }
 
 std::optional<ComputedAnswer> HiddenHost::answer(SystemCall& call) {
   const SyscallArgs& a = call.arguments;
-  if (text_fd_ >= 0) {
-    close_own_descriptor(text_fd_);
-    text_fd_ = -1;
-  }
+  end_redirection();
   if (std::any_of(a.begin(), a.end(), [](uint64_t v) { return is_own_descriptor(static_cast<int>(v)); })) {
     const SyscallInfo* info = find_syscall(static_cast<uint64_t>(call.number));
     for (unsigned i = 0; info != nullptr && i < info->arg_count; ++i) {
@@ -211,9 +217,10 @@ std::optional<ComputedAnswer> HiddenHost::answer_path(SystemCall& call) {
 
 // The path of a call becomes another one.
 void HiddenHost::redirect(SystemCall& call, const std::string& other) {
-  path_ = other;
+  std::string& path = redirections_[machine_.current().id.value].path;
+  path = other;
   call.arguments[static_cast<size_t>(properties_of(call.number).path_arg)] =
-      reinterpret_cast<uint64_t>(path_.c_str());
+      reinterpret_cast<uint64_t>(path.c_str());
 }
 
 // /proc/PID/exe leads to the guest's program, not to rdb.
@@ -268,7 +275,7 @@ std::optional<ComputedAnswer> HiddenHost::answer_own_file(SystemCall& call, cons
   return text ? open_text(call, *text) : std::nullopt;
 }
 
-// The call opens a file that holds this text. The file stays until the next call.
+// The call opens a file that holds this text. The file stays until the thread's next call.
 std::optional<ComputedAnswer> HiddenHost::open_text(SystemCall& call, const std::string& text) {
   int fd = memfd_create("proc", MFD_CLOEXEC);
   if (fd < 0) return ComputedAnswer{-errno, {}};
@@ -277,8 +284,9 @@ std::optional<ComputedAnswer> HiddenHost::open_text(SystemCall& call, const std:
     return ComputedAnswer{-ENOMEM, {}};
   }
   fchmod(fd, 0444);
-  text_fd_ = move_out_of_reach(fd);
-  redirect(call, "/proc/self/fd/" + std::to_string(text_fd_));
+  int& text_fd = redirections_[machine_.current().id.value].text_fd;
+  text_fd = move_out_of_reach(fd);
+  redirect(call, "/proc/self/fd/" + std::to_string(text_fd));
   // This path is a link.
   if (call.number == SYS_open) call.arguments[1] &= ~static_cast<uint64_t>(O_NOFOLLOW);
   if (call.number == SYS_openat) call.arguments[2] &= ~static_cast<uint64_t>(O_NOFOLLOW);

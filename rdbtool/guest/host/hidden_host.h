@@ -6,6 +6,7 @@
 #include "rdbtool/guest/calls/computed_answer.h"
 #include "rdbtool/guest/calls/system_call.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -71,8 +72,14 @@ private:
   GuestLimits& limits_;
   Refusals& refusals_;
   ProcessListener& listener_;
-  std::string path_; // what a call's path argument points to while the call is made
-  int text_fd_ = -1; // the file that it names
+  // Until a thread's call is over: what its path argument points to, and the file that this names. Several
+  // threads may be in such calls.
+  struct Redirection {
+    std::string path;
+    int text_fd = -1;
+  };
+  void end_redirection();
+  std::map<int32_t, Redirection> redirections_; // by thread
   bool working_directory_known_ = false;
   bool working_directory_in_proc_ = false;
   uint64_t deny_write_execute_ = 0;

@@ -68,7 +68,7 @@ void ProcessEnd::end_orphan() {
   try {
     std::rethrow_exception(failure_);
   } catch (const std::exception& error) {
-    print_error("rdb: {}\n", failure_text(error));
+    print_error("rdb: {}\n", visible_text(failure_text(error)));
   }
   std::fflush(nullptr);
   raw_syscall(SYS_exit_group, kExitFailure);

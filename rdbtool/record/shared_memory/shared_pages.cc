@@ -357,6 +357,7 @@ void SharedPages::mappings_changed(const guest::AddressSpace& space, const guest
   uint64_t begin = places ? static_cast<uint64_t>(result) : a[0];
   uint64_t end = guest::page_up(begin + a[1]);
   if (call.number == SYS_shmat) end = space.find(begin)->end;
+  if (call.number == SYS_mremap) end = std::max(end, begin + 1); // a length of 0 makes a second mapping
   bool detaches = call.number == SYS_shmdt; // how much of it was there is not said
   if (detaches) end = UINT64_MAX;
   auto is_hit = [&](uint64_t at) {

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sys/sendfile.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 
 enum { kPages = 4 };
 
@@ -189,6 +190,32 @@ static void shared_watched(void) {
   watched(MAP_SHARED);
 }
 
+// Two children write at the same time, while this process sleeps and looks, in turns. How long it sleeps
+// depends on what it has seen.
+static void two_writers(void) {
+  int fd = letter_file(kPages);
+  volatile char* p = map_letters(fd, PROT_READ, MAP_PRIVATE);
+  for (int writer = 0; writer < 2; ++writer) {
+    if (fork() != 0) continue;
+    for (int round = 0; round < 60; ++round) {
+      char letter = (char)('A' + round % 26);
+      for (int page = writer; page < kPages; page += 2)
+        check(pwrite(fd, &letter, 1, page * kPage) == 1, "pwrite");
+      usleep(300);
+    }
+    _exit(0);
+  }
+  unsigned seen = 0;
+  for (int round = 0; round < 60; ++round) {
+    for (int page = 0; page < kPages; ++page)
+      seen = seen * 31 + (unsigned char)p[page * kPage];
+    usleep(200 + seen % 64);
+  }
+  while (wait(NULL) > 0)
+    ;
+  show("after", (char*)p, kPages);
+}
+
 // Two processes write to the file that the other one has mapped.
 static void both_write(void) {
   int fd = letter_file(kPages);
@@ -271,14 +298,23 @@ static void after_end(void) {
 }
 
 static const struct Case cases[] = {
-    {"private_written", private_written},     {"private_cut_off", private_cut_off},
-    {"private_grown", private_grown},         {"private_punched", private_punched},
-    {"private_copied", private_copied},       {"private_thread", private_thread},
-    {"private_program", private_program},     {"shared_program", shared_program},
-    {"private_renamed", private_renamed},     {"private_watched", private_watched},
-    {"shared_watched", shared_watched},       {"both_write", both_write},
-    {"removed_shared", removed_shared},       {"removed_private", removed_private},
-    {"removed_elsewhere", removed_elsewhere}, {"after_end", after_end},
+    {"private_written", private_written},
+    {"private_cut_off", private_cut_off},
+    {"private_grown", private_grown},
+    {"private_punched", private_punched},
+    {"private_copied", private_copied},
+    {"private_thread", private_thread},
+    {"private_program", private_program},
+    {"shared_program", shared_program},
+    {"private_renamed", private_renamed},
+    {"private_watched", private_watched},
+    {"shared_watched", shared_watched},
+    {"both_write", both_write},
+    {"two_writers", two_writers},
+    {"removed_shared", removed_shared},
+    {"removed_private", removed_private},
+    {"removed_elsewhere", removed_elsewhere},
+    {"after_end", after_end},
 };
 
 int main(int argc, char** argv) {
