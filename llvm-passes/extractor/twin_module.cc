@@ -66,9 +66,8 @@ public:
 
 private:
   static bool reads_memory(const DebugFunction& debug) {
-    return debug.reads_memory || !debug.globals_read.empty() || any_of(debug.variables, [](const Variable& v) {
-             return v.dereferenced || v.deeply;
-           });
+    return debug.reads_memory || !debug.globals_read.empty() ||
+           any_of(debug.variables, [](const Variable& v) { return v.dereferenced || v.deeply; });
   }
 
   static std::vector<SharedVariable> shared_variables(const DebugFunction& debug) {

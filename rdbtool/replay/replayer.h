@@ -94,8 +94,8 @@ public:
   // True if the guest is in a system call whose result is not applied yet.
   bool in_call() const { return loaded() != nullptr && current().at_call; }
 
-  // From a hook: until this time the thread that runs goes on by itself, as far as the log tells. Then comes a
-  // system call, another thread, or a signal.
+  // From a hook: until this time the thread that runs goes on by itself, as far as the log tells. Then comes
+  // a system call, another thread, or a signal.
   Time undisturbed_until() const;
 
   // The memory that an input which is due next writes when it is applied.

@@ -451,8 +451,8 @@ TEST(FarTwinTest, UsesFunctionsOnly) {
 TEST(DamagedTwinObjectTest, IsRefused) {
   TwinBuild build;
   Here here(build.program("library.so", "gcc -O2 -g -w -shared -fPIC", {"unit.c", "other.c"}));
-  const std::string whole =
-      read_whole(build.twin("unit", "unit.c", "-fPIC", {"region \"__rdb_fn_unit_0\" \"entry_region\" 3 memory"}));
+  const std::string whole = read_whole(
+      build.twin("unit", "unit.c", "-fPIC", {"region \"__rdb_fn_unit_0\" \"entry_region\" 3 memory"}));
   auto failure = [&](std::string bytes) -> std::string {
     try {
       TwinObject object("unit.o", std::move(bytes));

@@ -26,12 +26,14 @@ class Twins(harness.TestCase):
 
     def expected(self, name):
         include = os.path.join(harness.SOURCE, "runtime-libs", "include")
-        self.run_program(["/usr/bin/clang-22", "-O0", "-w", "-DRDB_INLINE", "-I" + include, self.program(name), "-o", "inline"],
+        plus = "++" if name.endswith(".cc") else ""
+        self.run_program([f"/usr/bin/clang{plus}-22", "-O0", "-w", "-DRDB_INLINE", "-I" + include, self.program(name), "-o", "inline"],
                          status=0)
         return self.lines(self.run_program(["./inline"], status=0).out)
 
     def build(self, name, level):
-        self.run_program([harness.program("rdb-clang"), level, "-w", "-Wno-rdb-lost-region", self.program(name), "-o", "prog"],
+        plus = "++" if name.endswith(".cc") else ""
+        self.run_program([harness.program("rdb-clang" + plus), level, "-w", "-Wno-rdb-lost-region", self.program(name), "-o", "prog"],
                          status=0)
         trace = self.path("trace" + level)
         self.rdb("record", "-q", "--checksum=calls", "-o", trace, "./prog", status=0)
@@ -53,6 +55,15 @@ class Twins(harness.TestCase):
                 missing = [line for line in expected if line not in shown]
                 self.assertEqual([line for line in missing if not re.match(r"r (jumped|by_value) ", line)], [],
                                  f"{level} {use}\n{result}")
+
+    def test_objects(self):
+        """The unwinder goes through twins' frames. It makes a system call when the first exception is thrown."""
+        expected = self.expected("objects.cc")
+        for level in LEVELS:
+            trace = self.build("objects.cc", level)
+            shown, result = self.replay(trace, "auto")
+            self.assertTrue(is_part(shown, expected), f"{level}: {shown}\n{result}")
+            self.assertEqual([line for line in expected if line not in shown and "caught" not in line], [], f"{level}\n{result}")
 
     def test_nothing_is_shown_that_may_be_stale(self):
         expected = self.expected("holes.c")

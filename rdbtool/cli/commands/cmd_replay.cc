@@ -324,12 +324,14 @@ Action setup_replay(CommandOptions& command) {
   command.option("--watch", options->events.watches,
                  "Show every write to a variable (NAME, file.c:NAME) or to ADDRESS[,SIZE]");
   command
-      .option("--twin", options->twin_use,
-              "Which regions run in a twin of their function, its source run again beside it: auto, those that "
-              "cannot run in place with all their variables; always; never")
+      .option(
+          "--twin", options->twin_use,
+          "Which regions run in a twin of their function, its source run again beside it: auto, those that "
+          "cannot run in place with all their variables; always; never")
       .one_of({"auto", "always", "never"});
-  command.option("--twin-limit", options->twins.limit,
-                 "The most instructions that a call may take which is run in a twin (200000000)")
+  command
+      .option("--twin-limit", options->twins.limit,
+              "The most instructions that a call may take which is run in a twin (200000000)")
       .not_negative();
   command.flag("--protect", options->protect,
                "Say when debug code writes to the program's memory, which is undone (slow); "

@@ -104,8 +104,7 @@ void DebugOutput::end_hold() {
 
 void DebugOutput::show(std::string_view text) {
   std::fflush(stdout);
-  if (!write_fully(terminal_ >= 0 && captured_ >= 0 ? terminal_ : 1, text.data(), text.size()))
-    lost_ = errno;
+  if (!write_fully(terminal_ >= 0 && captured_ >= 0 ? terminal_ : 1, text.data(), text.size())) lost_ = errno;
 }
 
 void DebugOutput::write_out() {

@@ -13,9 +13,8 @@ namespace {
 
 constexpr size_t kMostInstructions = 4096; // that are looked at; registers read later count as not read
 
-constexpr std::array<ZydisRegister, 6> kInteger = {ZYDIS_REGISTER_RDI, ZYDIS_REGISTER_RSI,
-                                                   ZYDIS_REGISTER_RDX, ZYDIS_REGISTER_RCX,
-                                                   ZYDIS_REGISTER_R8,  ZYDIS_REGISTER_R9};
+constexpr std::array<ZydisRegister, 6> kInteger = {ZYDIS_REGISTER_RDI, ZYDIS_REGISTER_RSI, ZYDIS_REGISTER_RDX,
+                                                   ZYDIS_REGISTER_RCX, ZYDIS_REGISTER_R8,  ZYDIS_REGISTER_R9};
 
 struct Registers {
   uint8_t integer = 0;
@@ -61,8 +60,8 @@ bool is_zeroing(const ZydisDecodedInstruction& instruction, const ZydisDecodedOp
 
 // What an instruction reads, and what it overwrites wholly. Whatever only may be read counts as not read, and
 // whatever may be written as written: the answer errs towards "not read".
-void look_at(const ZydisDecodedInstruction& instruction, const ZydisDecodedOperand* operands, Registers& reads,
-             Registers& writes) {
+void look_at(const ZydisDecodedInstruction& instruction, const ZydisDecodedOperand* operands,
+             Registers& reads, Registers& writes) {
   bool zeroing = is_zeroing(instruction, operands);
   for (int i = 0; i < instruction.operand_count; ++i) {
     const ZydisDecodedOperand& operand = operands[i];
@@ -112,7 +111,8 @@ ArgumentRegisters EntryRegisters::find(uint64_t function) {
       std::string_view bytes = program_.file().elf().loaded_at(at, kLongest);
       ZydisDecodedInstruction instruction;
       ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-      if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder(), bytes.data(), bytes.size(), &instruction, operands)))
+      if (!ZYAN_SUCCESS(
+              ZydisDecoderDecodeFull(&decoder(), bytes.data(), bytes.size(), &instruction, operands)))
         break;
       Registers reads, writes;
       look_at(instruction, operands, reads, writes);

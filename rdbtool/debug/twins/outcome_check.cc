@@ -170,9 +170,8 @@ Difference compare_results(const CheckedCall& call, const NestedResult& recorded
       ours &= ~part.padding;
       twins &= ~part.padding;
       size_t size = std::min<size_t>(part.bytes, sizeof recorded.vector[i]);
-      same = ours == twins &&
-             (size <= kWord ||
-              std::memcmp(recorded.vector[i] + kWord, twin.vector[i] + kWord, size - kWord) == 0);
+      same = ours == twins && (size <= kWord || std::memcmp(recorded.vector[i] + kWord,
+                                                            twin.vector[i] + kWord, size - kWord) == 0);
       break;
     }
     case ResultRegister::st0:

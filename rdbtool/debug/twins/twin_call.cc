@@ -53,8 +53,8 @@ void Twins::enter(replay::Replayer& replayer, Hooked& hooked) {
   }
   for (CallInProgress& call : calls_)
     if (call.thread == replayer.thread()) ++call.entered;
-  CallInProgress call{.hooked = &hooked, .thread = replayer.thread(), .sp = sp, .back = back,
-                      .end = Time(kUnknownEnd)};
+  CallInProgress call{
+      .hooked = &hooked, .thread = replayer.thread(), .sp = sp, .back = back, .end = Time(kUnknownEnd)};
   auto is_wanted = [&](const auto& region) {
     return selection_.allows(*region.second.count, replayer.now().value) &&
            (region.second.host == hooked.function || hooked.inner.contains(region.second.host));
@@ -209,7 +209,7 @@ bool Twins::is_called_from_elsewhere(replay::Replayer& replayer, const Hooked& h
 // A caller that was compiled together with the function knows what it does not use, and leaves stale values
 // there. So whatever the twin takes from outside must be something that the recorded function takes as well.
 std::string Twins::why_not_believed(replay::Replayer& replayer, const Hooked& hooked,
-                                     const CallInProgress& call) {
+                                    const CallInProgress& call) {
   const Unit& unit = *hooked.unit;
   if (is_called_from_elsewhere(replayer, hooked)) return "";
   const ArgumentRegisters& arguments = unit.object->facts().functions[hooked.function].arguments;
@@ -222,7 +222,8 @@ std::string Twins::why_not_believed(replay::Replayer& replayer, const Hooked& ho
     return "";
   // What a region reads is not known before it runs.
   if (std::ranges::any_of(unit.regions, [&](const auto& region) {
-        return is_shown(region.second, hooked, call) && unit.object->facts().regions[region.first].reads_memory;
+        return is_shown(region.second, hooked, call) &&
+               unit.object->facts().regions[region.first].reads_memory;
       }))
     return "the program may not have written what a region reads";
   ByteSet known;

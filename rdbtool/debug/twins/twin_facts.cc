@@ -16,7 +16,7 @@ constexpr std::string_view kFirstLine = "rdb-twin ";
 constexpr uint64_t kVersion = 1;
 constexpr size_t kMostText = size_t{256} << 20;
 constexpr uint64_t kLargestVariable = uint64_t{1} << 40;
-constexpr uint64_t kMostShared = 1 << 16;               // arguments of a region
+constexpr uint64_t kMostShared = 1 << 16;              // arguments of a region
 constexpr uint64_t kLargestShared = uint64_t{1} << 30; // bytes
 
 template <class Value>
@@ -321,9 +321,9 @@ private:
       facts_.aliases.push_back({std::move(each.first), function});
     }
     for (Reference& each : regions_)
-      facts_.regions.push_back(
-          {std::move(each.first), index_of(each.second, each.line), static_cast<unsigned>(each.number),
-           each.reads_memory, std::move(each.shared)});
+      facts_.regions.push_back({std::move(each.first), index_of(each.second, each.line),
+                                static_cast<unsigned>(each.number), each.reads_memory,
+                                std::move(each.shared)});
   }
 
   uint32_t index_of(const std::string& symbol, unsigned at_line) {

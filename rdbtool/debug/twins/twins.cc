@@ -86,8 +86,9 @@ std::set<uint32_t> Twins::attach(replay::Replayer& replayer, AttachedBundle& att
       auto region = wanted.find(facts.regions[i].debug_function);
       if (region == wanted.end()) continue;
       const AttachedBundle::SelectedRegion& selected = attached.regions().at(region->second);
-      found.regions.emplace(i, TwinRegion{&attached, selected.count, attached.bundle().function(selected.index),
-                                          selected.index, facts.regions[i].host});
+      found.regions.emplace(i,
+                            TwinRegion{&attached, selected.count, attached.bundle().function(selected.index),
+                                       selected.index, facts.regions[i].host});
       found.with_regions.insert(facts.regions[i].host);
     }
     if (!found.regions.empty()) bundled.units.push_back(std::move(found));
@@ -160,7 +161,8 @@ void Twins::plan(replay::Replayer& replayer, Unit& unit) {
       for (const TwinFacts::Call* call : callees[function]) {
         bool all = is_caller && places[call->callee] &&
                    machine_calls(caller, places[call->callee].address) >= call->count;
-        if (!all && call->callee != callee && inlined.insert(call->callee).second) work.push_back(call->callee);
+        if (!all && call->callee != callee && inlined.insert(call->callee).second)
+          work.push_back(call->callee);
       }
     };
     look(caller, true);
@@ -177,8 +179,7 @@ void Twins::plan(replay::Replayer& replayer, Unit& unit) {
   HookPlan plan = plan_hooks(facts, unit.with_regions, questions);
   for (const HookPlan::Missed& missed : plan.missed) {
     log_line(Topic::debug, "no twin of {}: {}", facts.functions[missed.function].symbol, missed.why);
-    std::erase_if(unit.regions,
-                  [&](const auto& region) { return region.second.host == missed.function; });
+    std::erase_if(unit.regions, [&](const auto& region) { return region.second.host == missed.function; });
     unit.with_regions.erase(missed.function);
   }
   for (PlannedHook& hook : plan.hooks) {
@@ -186,13 +187,18 @@ void Twins::plan(replay::Replayer& replayer, Unit& unit) {
       if (places[i] && machine_calls(i, places[hook.function].address) != 0)
         unit.has_direct_calls.insert(hook.function);
     const uint64_t entry = places[hook.function].address + bundled.bias;
-    Hooked& hooked = bundled.hooks.emplace_back(
-        Hooked{.twins = this, .unit = &unit, .function = hook.function, .entry = entry,
-               .inner = std::move(hook.inner), .has_regions = unit.with_regions.contains(hook.function)});
+    Hooked& hooked =
+        bundled.hooks.emplace_back(Hooked{.twins = this,
+                                          .unit = &unit,
+                                          .function = hook.function,
+                                          .entry = entry,
+                                          .inner = std::move(hook.inner),
+                                          .has_regions = unit.with_regions.contains(hook.function)});
     by_entry_[entry] = &hooked;
     replayer.translator().add_hook(GuestAddr(entry), {.function =
                                                           [](void* context, void* argument, uint64_t) {
-                                                            auto& run = *static_cast<replay::Replayer*>(context);
+                                                            auto& run =
+                                                                *static_cast<replay::Replayer*>(context);
                                                             auto& here = *static_cast<Hooked*>(argument);
                                                             here.twins->enter(run, here);
                                                             run.settle();
@@ -276,7 +282,8 @@ void Twins::note_released(replay::Replayer& replayer) {
   add("free", [&space](uint64_t block) -> uint64_t {
     uint64_t size = 0;
     const guest::Mapping* mapping = space.find(block);
-    if (mapping == nullptr || space.read(GuestAddr(block - kHeader), &size, sizeof size) != sizeof size) return 0;
+    if (mapping == nullptr || space.read(GuestAddr(block - kHeader), &size, sizeof size) != sizeof size)
+      return 0;
     size &= ~uint64_t{7};
     return std::min(size - std::min(size, kHeader), mapping->end - block);
   });

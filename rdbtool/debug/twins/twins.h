@@ -80,9 +80,9 @@ private:
     AttachedBundle* attached;
     RegionCount* count;
     DebugFunction function;
-    size_t index;            // in Descriptors::regions
-    uint32_t host;           // the function that it is in
-    bool is_named = false;   // the user knows that it runs in a twin
+    size_t index;          // in Descriptors::regions
+    uint32_t host;         // the function that it is in
+    bool is_named = false; // the user knows that it runs in a twin
   };
 
   // A function whose entry the replay looks at.
@@ -125,9 +125,9 @@ private:
   struct CallInProgress {
     const Hooked* hooked;
     ThreadId thread;
-    uint64_t sp;   // at its entry
-    uint64_t back; // its return address
-    Time end;      // when it returns; unknown: the greatest
+    uint64_t sp;                // at its entry
+    uint64_t back;              // its return address
+    Time end;                   // when it returns; unknown: the greatest
     std::set<uint32_t> covered; // functions of the unit whose regions its twin has run
     // Its lines that come after this many entries of functions that are looked at themselves.
     struct Held {

@@ -358,7 +358,7 @@ void SharedPages::mappings_changed(const guest::AddressSpace& space, const guest
   uint64_t end = guest::page_up(begin + a[1]);
   if (call.number == SYS_shmat) end = space.find(begin)->end;
   if (call.number == SYS_mremap) end = std::max(end, begin + 1); // a length of 0 makes a second mapping
-  bool detaches = call.number == SYS_shmdt; // how much of it was there is not said
+  bool detaches = call.number == SYS_shmdt;                      // how much of it was there is not said
   if (detaches) end = UINT64_MAX;
   auto is_hit = [&](uint64_t at) {
     return at >= begin && at < end && (!detaches || space.find(at) == nullptr);
