@@ -26,36 +26,48 @@ public:
   // The bytes of the range with this index.
   const uint8_t* bytes(size_t range) const { return run_.bytes.data() + offsets_[range]; }
 
-  // The byte that the run has written there; null if it has not.
-  const uint8_t* written_byte(uint64_t address) const {
-    auto after = std::upper_bound(run_.written.begin(), run_.written.end(), address,
-                                  [](uint64_t a, const ByteRange& range) { return a < range.begin; });
-    if (after == run_.written.begin()) return nullptr;
-    auto range = std::prev(after);
-    if (address >= range->end) return nullptr;
-    return bytes(static_cast<size_t>(range - run_.written.begin())) + (address - range->begin);
-  }
-
-  // False if there is no memory.
-  bool byte(uint64_t address, uint8_t& to) const {
-    if (const uint8_t* written = written_byte(address)) {
-      to = *written;
-      return true;
+  // How many of these bytes are there, from this address on, up to the first that is another.
+  uint64_t equal_bytes(uint64_t address, const uint8_t* bytes, uint64_t size) const {
+    uint64_t done = 0;
+    while (done < size) {
+      uint8_t there[256];
+      const uint64_t wanted = std::min<uint64_t>(size - done, sizeof there);
+      const uint64_t got = read(address + done, there, wanted);
+      const auto* differs = std::mismatch(there, there + got, bytes + done).first;
+      done += static_cast<uint64_t>(differs - there);
+      if (got == 0 || differs != there + got) break;
     }
-    return space_.read(GuestAddr(address), &to, 1) == 1;
+    return done;
   }
 
   uint64_t word(uint64_t address) const {
-    uint64_t result = 0;
-    for (uint64_t i = 0; i < kWord; ++i) {
-      uint8_t byte_there = 0;
-      byte(address + i, byte_there);
-      result |= uint64_t{byte_there} << 8 * i;
+    uint8_t bytes_there[kWord] = {};
+    for (uint64_t done = 0; done < kWord;) {
+      const uint64_t got = read(address + done, bytes_there + done, kWord - done);
+      if (got == 0) break;
+      done += got;
     }
+    uint64_t result;
+    std::memcpy(&result, bytes_there, sizeof result);
     return result;
   }
 
 private:
+  // At least one byte, if there is memory: what the run has written, or what it has not.
+  uint64_t read(uint64_t address, uint8_t* to, uint64_t size) const {
+    auto after = std::upper_bound(run_.written.begin(), run_.written.end(), address,
+                                  [](uint64_t a, const ByteRange& range) { return a < range.begin; });
+    if (after != run_.written.begin() && address < std::prev(after)->end) {
+      auto range = std::prev(after);
+      size = std::min(size, range->end - address);
+      std::memcpy(to, bytes(static_cast<size_t>(range - run_.written.begin())) + (address - range->begin),
+                  size);
+      return size;
+    }
+    if (after != run_.written.end()) size = std::min(size, after->begin - address);
+    return space_.read(GuestAddr(address), to, size);
+  }
+
   const NestedResult& run_;
   guest::AddressSpace& space_;
   std::vector<uint64_t> offsets_;
@@ -79,19 +91,16 @@ private:
       const ByteRange& range = a.written()[i];
       const uint8_t* bytes = a.bytes(i);
       for (uint64_t at = range.begin; at < range.end;) {
-        uint8_t other = 0;
-        if (b.byte(at, other) && other == bytes[at - range.begin]) {
+        at += b.equal_bytes(at, bytes + (at - range.begin), range.end - at);
+        if (at == range.end) break;
+        const uint64_t word = at & ~(kWord - 1);
+        if (is_ignored(at)) {
           ++at;
           continue;
         }
-        const uint64_t word = at & ~(kWord - 1);
-        if (!is_ignored(at)) {
-          const uint64_t ours = recorded_.word(word), twins = twin_.word(word);
-          if (!means_the_same(ours, twins)) return {Difference::Kind::memory, word, ours, twins};
-          at = word + kWord;
-        } else {
-          ++at;
-        }
+        const uint64_t ours = recorded_.word(word), twins = twin_.word(word);
+        if (!means_the_same(ours, twins)) return {Difference::Kind::memory, word, ours, twins};
+        at = std::min(word + kWord, range.end);
       }
     }
     return {};

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 #include <sys/mman.h>
 
 namespace rdb::debug {
@@ -23,6 +24,30 @@ uint64_t word_at(guest::AddressSpace& space, uint64_t address) {
 
 constexpr uint64_t kUnknownEnd = UINT64_MAX;
 constexpr size_t kMostReasons = 16; // that are told apart, of one function
+
+// Nobody writes there.
+bool is_constant(guest::AddressSpace& space, const ByteRange& range) {
+  for (uint64_t at = range.begin; at < range.end;) {
+    if (at >= guest::kOwnCodeBegin && at < guest::kOwnCodeEnd) {
+      at = guest::kOwnCodeEnd;
+      continue;
+    }
+    const guest::Mapping* mapping = space.find(at);
+    if (mapping == nullptr || (mapping->protection & PROT_WRITE) != 0) return false;
+    at = mapping->end;
+  }
+  return true;
+}
+
+// Of one function, in their order, after sort_entries().
+std::span<const NestedEntry> entries_of(const NestedResult& run, uint64_t entry) {
+  auto [first, last] = std::ranges::equal_range(run.entries, entry, {}, &NestedEntry::address);
+  return {first, last};
+}
+
+void sort_entries(NestedResult& run) {
+  std::ranges::stable_sort(run.entries, {}, &NestedEntry::address);
+}
 
 std::string reason_of(const NestedResult& run) {
   switch (run.outcome) {
@@ -108,6 +133,7 @@ NestedOutcome Twins::run(NestedRun& runner, uint64_t pc, NestedResult& result) {
 std::string Twins::why_not_recorded(replay::Replayer& replayer, const Hooked& hooked, CallInProgress& call) {
   released_.clear();
   if (run(*checking_, hooked.entry, recorded_) != NestedOutcome::returned) return reason_of(recorded_);
+  sort_entries(recorded_);
   // The result of cpuid is an input.
   if (recorded_.answered != 0) return "executed cpuid";
   Time end = replayer.now() + recorded_.executed;
@@ -133,6 +159,7 @@ std::string Twins::why_not_equal(replay::Replayer& replayer, const Hooked& hooke
     for (uint32_t i : own)
       unit.object->set_callee(i, TwinObject::Callee::program);
     if (outcome != NestedOutcome::returned) return fmt::format("the twin {}", reason_of(twin_));
+    sort_entries(twin_);
     settled = true;
     for (const Hooked& other : unit.bundled->hooks) {
       if (other.unit != &unit || agrees_on(unit, other.function, call)) continue;
@@ -142,6 +169,10 @@ std::string Twins::why_not_equal(replay::Replayer& replayer, const Hooked& hooke
     }
   }
   call.covered.insert(own.begin(), own.end());
+  // Whoever calls one of these by its address gets the program's, and what its regions show would be missed.
+  for (uint32_t i : own)
+    if (!entries_of(twin_, unit.object->functions()[i].entry).empty())
+      return fmt::format("{} is called by its address, too", facts.functions[i].name);
   const guest::Mapping* stack = replayer.space().find(call.sp);
   check_.stack_begin = stack != nullptr ? stack->begin : call.sp;
   check_.stack_end = call.sp;
@@ -160,24 +191,18 @@ bool Twins::agrees_on(const Unit& unit, uint32_t function, const CallInProgress&
   const ArgumentRegisters& arguments = unit.object->facts().functions[function].arguments;
   if (call.covered.contains(function) || entry == 0) return true;
   auto is_frame = [&](uint64_t value) { return value < call.sp && call.sp - value < (64u << 20); };
-  auto of = [&](const NestedResult& run) {
-    std::vector<const NestedEntry*> found;
-    for (const NestedEntry& each : run.entries)
-      if (each.address == entry) found.push_back(&each);
-    return found;
-  };
-  std::vector<const NestedEntry*> a = of(recorded_), b = of(twin_);
+  std::span<const NestedEntry> a = entries_of(recorded_, entry), b = entries_of(twin_, entry);
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); ++i) {
-    for (size_t k = 0; k < std::size(a[i]->integer); ++k) {
+    for (size_t k = 0; k < std::size(a[i].integer); ++k) {
       if ((arguments.integer >> k & 1) == 0) continue;
-      const uint64_t x = a[i]->integer[k], y = b[i]->integer[k];
+      const uint64_t x = a[i].integer[k], y = b[i].integer[k];
       // The upper half of a register with an int is anything.
       if (static_cast<uint32_t>(x) != static_cast<uint32_t>(y) && !(is_frame(x) && is_frame(y))) return false;
     }
-    for (size_t k = 0; k < std::size(a[i]->vector); ++k)
+    for (size_t k = 0; k < std::size(a[i].vector); ++k)
       if ((arguments.vector >> k & 1) != 0 &&
-          static_cast<uint32_t>(a[i]->vector[k]) != static_cast<uint32_t>(b[i]->vector[k]))
+          static_cast<uint32_t>(a[i].vector[k]) != static_cast<uint32_t>(b[i].vector[k]))
         return false;
   }
   return true;
@@ -226,18 +251,16 @@ std::string Twins::why_not_believed(replay::Replayer& replayer, const Hooked& ho
                unit.object->facts().regions[region.first].reads_memory;
       }))
     return "the program may not have written what a region reads";
-  ByteSet known;
+  ByteSet known, missing;
   for (const ByteRange& range : recorded_.read_first)
     known.add(range.begin, range.size());
   const uint64_t sp = replayer.registers().gpr[RSP];
+  known.add(sp, sizeof sp); // the return address
   for (const ByteRange& range : twin_.read_first)
-    for (uint64_t at = range.begin; at < range.end; ++at) {
-      if (known.contains(at) || (at >= sp && at < sp + sizeof sp)) continue;
-      if (at >= guest::kOwnCodeBegin && at < guest::kOwnCodeEnd) continue;
-      const guest::Mapping* mapping = replayer.space().find(at);
-      if (mapping != nullptr && (mapping->protection & PROT_WRITE) == 0) continue;
+    known.add_missing(range.begin, range.size(), missing);
+  for (const ByteRange& range : missing.ranges())
+    if (!is_constant(replayer.space(), range))
       return "the program may not have written all that the source reads";
-    }
   return "";
 }
 

@@ -195,6 +195,8 @@ void Twins::plan(replay::Replayer& replayer, Unit& unit) {
                                           .inner = std::move(hook.inner),
                                           .has_regions = unit.with_regions.contains(hook.function)});
     by_entry_[entry] = &hooked;
+    for (NestedRun* run : {checking_.get(), showing_.get()})
+      if (run != nullptr) run->watch(entry);
     replayer.translator().add_hook(GuestAddr(entry), {.function =
                                                           [](void* context, void* argument, uint64_t) {
                                                             auto& run =
