@@ -118,8 +118,7 @@ public:
       if (!function.isDeclaration() && has_address_taken(function))
         add("address {}", quoted(name_of(function)));
     for (const TwinRegion& region : regions) {
-      add("region {} {} {} {}", quoted(region.symbol), quoted(region.host), region.line,
-          region.reads_memory ? "memory" : "variables");
+      add("region {} {} {} {}", quoted(region.symbol), quoted(region.host), region.line, region.reads);
       for (const SharedVariable& variable : region.shared)
         add("shared {} {} {} {} {}", quoted(region.symbol), variable.position, quoted(variable.key),
             variable.size, variable.align);

@@ -39,8 +39,8 @@ struct SharedVariable {
 struct TwinRegion {
   std::string symbol;
   std::string host;
-  unsigned line = 0;         // of the edited file
-  bool reads_memory = false; // of the program, besides its variables
+  unsigned line = 0;      // of the edited file
+  const char* reads = ""; // of the program: see descriptors/README.md
   std::vector<SharedVariable> shared;
 };
 

@@ -47,7 +47,7 @@ public:
     regions.reserve(sites_.size());
     for (const Site& site : sites_)
       regions.push_back({site.function->symbol, site.before->getFunction()->getName().str(),
-                         line_of_region(site.function->region), reads_memory(*site.function),
+                         line_of_region(site.function->region), reads_of(*site.function),
                          shared_variables(*site.function)});
     return twin_facts(module_, unit, regions, names, compiled);
   }
@@ -65,9 +65,14 @@ public:
   }
 
 private:
-  static bool reads_memory(const DebugFunction& debug) {
-    return debug.reads_memory || !debug.globals_read.empty() ||
-           any_of(debug.variables, [](const Variable& v) { return v.dereferenced || v.deeply; });
+  // Nobody outside of the unit can read a static by its name, which compilers know.
+  const char* reads_of(const DebugFunction& debug) const {
+    for (const auto& [name, follow] : debug.globals_read)
+      if (const GlobalValue* global = module_.getNamedValue(name); global && global->hasLocalLinkage())
+        return "statics";
+    bool memory = debug.reads_memory || !debug.globals_read.empty() ||
+                  any_of(debug.variables, [](const Variable& v) { return v.dereferenced || v.deeply; });
+    return memory ? "memory" : "variables";
   }
 
   static std::vector<SharedVariable> shared_variables(const DebugFunction& debug) {

@@ -102,8 +102,8 @@ class TwinObject(CompilerTest):
                           ["no_result", "1"], ["apply", "1"]])
         self.assertEqual(facts.of("address"), [["second"]])
         self.assertEqual([record[1:] for record in facts.of("region")],
-                         [["shared", "33", "variables"], ["shared", "37", "variables"], ["second", "25", "memory"],
-                          ["first", "10", "memory"]])
+                         [["shared", "33", "variables"], ["shared", "37", "variables"], ["second", "25", "statics"],
+                          ["first", "10", "statics"]])
         # The position of the variable among the region's, its name, size and alignment.
         self.assertEqual([[record[1], *record[3:]] for record in facts.of("shared")], [["1", "4", "4"], ["0", "4", "4"]])
         self.assertEqual(len({record[2] for record in facts.of("shared")}), 1)

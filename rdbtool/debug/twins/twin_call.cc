@@ -227,8 +227,14 @@ bool Twins::is_called_from_elsewhere(replay::Replayer& replayer, const Hooked& h
   if (replayer.space().read(GuestAddr(back - code.size()), code.data(), code.size()) == code.size() &&
       ends_in_indirect_call(code))
     return true;
+  const ProgramFile::CodeSegment code_here = bundled.file->code();
+  if (back - bundled.bias < code_here.begin || back - bundled.bias >= code_here.end) return true;
+  // In this file it must be a function that is known, and no piece of one of the unit's, such as f.cold.
   std::optional<ProgramSymbols::Function> caller = bundled.symbols->function_around(back - bundled.bias - 1);
-  return !caller || !unit.by_entry.contains(caller->address + bundled.bias);
+  if (!caller || unit.by_entry.contains(caller->address + bundled.bias)) return false;
+  const auto& names = unit.object->facts().function_index;
+  return !caller->name.starts_with("OUTLINED_FUNCTION") &&
+         !names.contains(std::string(caller->name.substr(0, caller->name.find('.'))));
 }
 
 // A caller that was compiled together with the function knows what it does not use, and leaves stale values
@@ -241,16 +247,18 @@ std::string Twins::why_not_believed(replay::Replayer& replayer, const Hooked& ho
   const ArgumentRegisters read = unit.bundled->registers->read_by(hooked.entry - unit.bundled->bias);
   if ((arguments.integer & ~read.integer) != 0 || (arguments.vector & ~read.vector) != 0)
     return "the program may not pass all arguments";
-  // Once it has called what its compiler does not know, all memory was in its place.
-  if (std::ranges::any_of(recorded_.entries,
-                          [&](const NestedEntry& entry) { return unit.outside.contains(entry.address); }))
-    return "";
-  // What a region reads is not known before it runs.
-  if (std::ranges::any_of(unit.regions, [&](const auto& region) {
-        return is_shown(region.second, hooked, call) &&
-               unit.object->facts().regions[region.first].reads_memory;
-      }))
-    return "the program may not have written what a region reads";
+  // Once it has called what its compiler does not know, all memory was in its place; but for statics, of
+  // which compilers may know that nobody outside reads them.
+  const bool calls_outside = std::ranges::any_of(
+      recorded_.entries, [&](const NestedEntry& entry) { return unit.outside.contains(entry.address); });
+  for (const auto& [index, region] : unit.regions) {
+    if (!is_shown(region, hooked, call)) continue;
+    const TwinFacts::Region::Reads reads = unit.object->facts().regions[index].reads;
+    // What a region reads is not known before it runs.
+    if (reads == TwinFacts::Region::Reads::statics ||
+        (reads == TwinFacts::Region::Reads::memory && !calls_outside))
+      return "the program may not have written what a region reads";
+  }
   ByteSet known, missing;
   for (const ByteRange& range : recorded_.read_first)
     known.add(range.begin, range.size());
@@ -258,9 +266,13 @@ std::string Twins::why_not_believed(replay::Replayer& replayer, const Hooked& ho
   known.add(sp, sizeof sp); // the return address
   for (const ByteRange& range : twin_.read_first)
     known.add_missing(range.begin, range.size(), missing);
-  for (const ByteRange& range : missing.ranges())
-    if (!is_constant(replayer.space(), range))
+  for (const ByteRange& range : missing.ranges()) {
+    bool is_static = std::ranges::any_of(unit.statics, [&](const guest::AddressRange& variable) {
+      return variable.overlaps(range.begin, range.end);
+    });
+    if ((is_static || !calls_outside) && !is_constant(replayer.space(), range))
       return "the program may not have written all that the source reads";
+  }
   return "";
 }
 

@@ -28,7 +28,10 @@ struct Word {
 constexpr std::array<Word<TwinLinkage>, 3> kLinkages = {
     {{"global", TwinLinkage::global}, {"weak", TwinLinkage::weak}, {"local", TwinLinkage::local}}};
 constexpr std::array<Word<bool>, 2> kConstness = {{{"const", true}, {"mutable", false}}};
-constexpr std::array<Word<bool>, 2> kRegionReads = {{{"variables", false}, {"memory", true}}};
+using RegionReads = TwinFacts::Region::Reads;
+constexpr std::array<Word<RegionReads>, 3> kRegionReads = {{{"variables", RegionReads::variables},
+                                                            {"memory", RegionReads::memory},
+                                                            {"statics", RegionReads::statics}}};
 
 struct ResultWord {
   std::string_view word;
@@ -90,7 +93,7 @@ private:
     unsigned line;
     std::string first, second;
     uint64_t number;
-    bool reads_memory = false;
+    RegionReads reads = RegionReads::variables;
     std::vector<TwinFacts::Region::Shared> shared = {};
   };
 
@@ -274,7 +277,7 @@ private:
   void read_region(Fields& f) {
     Reference reference{number_, f.string("debug function"), f.string("function"), 0};
     reference.number = line(f);
-    reference.reads_memory = f.one_of(kRegionReads, "'variables' or 'memory'");
+    reference.reads = f.one_of(kRegionReads, "'variables', 'memory' or 'statics'");
     if (!regions_seen_.insert(reference.first).second)
       f.fail("debug function '" + reference.first + "' is there twice");
     regions_.push_back(std::move(reference));
@@ -322,7 +325,7 @@ private:
     }
     for (Reference& each : regions_)
       facts_.regions.push_back({std::move(each.first), index_of(each.second, each.line),
-                                static_cast<unsigned>(each.number), each.reads_memory,
+                                static_cast<unsigned>(each.number), each.reads,
                                 std::move(each.shared)});
   }
 

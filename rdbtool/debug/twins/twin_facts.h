@@ -71,7 +71,8 @@ struct TwinFacts {
     std::string debug_function;
     uint32_t host; // index in `functions`
     unsigned line;
-    bool reads_memory; // of the program, besides its variables
+    // Of the program: its variables alone, other memory, also statics of the unit by name.
+    enum class Reads : uint8_t { variables, memory, statics } reads;
     // A debug variable that it shares with other regions in the same call of the function: by name.
     struct Shared {
       uint32_t position; // of the argument

@@ -310,6 +310,11 @@ void Twins::load(replay::Replayer& replayer, Unit& unit) {
       checking_->watch(call.address);
       showing_->watch(call.address);
     }
+  for (const TwinFacts::Static& variable : facts.statics)
+    if (ProgramSymbols::Place place = unit.bundled->symbols->static_variable(facts, variable);
+        !variable.is_constant && place.kind == ProgramSymbols::Place::Kind::data)
+      unit.statics.push_back(
+          {place.address + unit.bundled->bias, place.address + unit.bundled->bias + variable.size});
   const OwnCode own{guest::kOwnCodeBegin, memory_->used().end};
   load_engine_->set_own_code(own);
   runner_.nested().nested_engine().set_own_code(own);

@@ -101,11 +101,12 @@ private:
   struct Unit {
     Bundled* bundled;
     std::unique_ptr<TwinObject> object;
-    std::map<uint32_t, TwinRegion> regions; // by index in TwinFacts::regions
-    std::set<uint32_t> with_regions;        // functions
-    std::map<uint64_t, uint32_t> by_entry;  // functions by their entries in memory
-    std::set<uint32_t> has_direct_calls;    // functions that some code of the unit calls, or jumps to
-    std::set<uint64_t> outside;             // entries of functions that the compiler does not know
+    std::map<uint32_t, TwinRegion> regions;   // by index in TwinFacts::regions
+    std::set<uint32_t> with_regions;          // functions
+    std::map<uint64_t, uint32_t> by_entry;    // functions by their entries in memory
+    std::set<uint32_t> has_direct_calls;      // functions that some code of the unit calls, or jumps to
+    std::set<uint64_t> outside;               // entries of functions that the compiler does not know
+    std::vector<guest::AddressRange> statics; // that can change
     bool is_loaded = false;
   };
 
