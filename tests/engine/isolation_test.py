@@ -51,6 +51,7 @@ class Isolation(guests.GuestTest):
                     ranges = executable_ranges(child.pid)
                     child.stdin.close()
                     self.assertEqual(child.wait(60), 0)
+                dump = dump[dump.index(b"\n") + 1:]  # from here on offsets are aligned as addresses are
                 self.assertGreater(len(dump), 48 * 1024)
                 self.assertGreater(len(ranges), 1)
                 found = []
@@ -58,7 +59,10 @@ class Isolation(guests.GuestTest):
                     # At every byte, not only aligned: an address may lie in a structure or half overwritten.
                     if dump[offset + 6] == 0 and dump[offset + 7] == 0:
                         word = struct.unpack_from("<Q", dump, offset)[0]
-                        found += [f"offset {offset:#x}: {word:#x}" for low, high in ranges if low <= word < high]
+                        # The code cache is below 2 GiB: the end of one word and a small number in the next look like
+                        # an address there, which would be aligned.
+                        found += [f"offset {offset:#x}: {word:#x}" for low, high in ranges if low <= word < high
+                                  if word >= 1 << 32 or offset % 4 == 0]
                 self.assertEqual(found, [])
 
     def test_memory_is_bounded_when_libraries_come_and_go(self):
