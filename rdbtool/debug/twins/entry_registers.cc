@@ -38,7 +38,7 @@ void add(Registers& to, ZydisRegister reg) {
     if (kInteger[i] == whole) to.integer |= static_cast<uint8_t>(1u << i);
   if (ZydisRegisterGetClass(reg) == ZYDIS_REGCLASS_XMM || ZydisRegisterGetClass(reg) == ZYDIS_REGCLASS_YMM ||
       ZydisRegisterGetClass(reg) == ZYDIS_REGCLASS_ZMM)
-    if (int id = ZydisRegisterGetId(reg); id >= 0 && id < 8) to.vector |= static_cast<uint8_t>(1u << id);
+    if (int id{ZydisRegisterGetId(reg)}; id >= 0 && id < 8) to.vector |= static_cast<uint8_t>(1u << id);
 }
 
 // `xor eax, eax` and the like read nothing.

@@ -8,7 +8,7 @@ namespace {
 
 class Planner {
 public:
-  Planner(const TwinFacts& facts, const HookQuestions& questions) : facts_(facts), questions_(questions) {
+  Planner(const TwinFacts& facts, const HookQuestions& questions) : questions_(questions) {
     for (const TwinFacts::Call& call : facts.calls)
       callers_[call.callee].push_back(&call);
   }
@@ -44,7 +44,6 @@ private:
     return is_hooked;
   }
 
-  const TwinFacts& facts_;
   const HookQuestions& questions_;
   std::map<uint32_t, std::vector<const TwinFacts::Call*>> callers_;
   std::map<uint32_t, std::set<uint32_t>> inner_;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <span>
 #include <sys/mman.h>
+#include <utility>
 
 namespace rdb::debug {
 namespace {
@@ -46,7 +47,8 @@ std::span<const NestedEntry> entries_of(const NestedResult& run, uint64_t entry)
 }
 
 void sort_entries(NestedResult& run) {
-  std::ranges::stable_sort(run.entries, {}, &NestedEntry::address);
+  std::ranges::sort(run.entries, {},
+                    [](const NestedEntry& entry) { return std::pair(entry.address, entry.offset); });
 }
 
 std::string reason_of(const NestedResult& run) {

@@ -325,8 +325,7 @@ private:
     }
     for (Reference& each : regions_)
       facts_.regions.push_back({std::move(each.first), index_of(each.second, each.line),
-                                static_cast<unsigned>(each.number), each.reads,
-                                std::move(each.shared)});
+                                static_cast<unsigned>(each.number), each.reads, std::move(each.shared)});
   }
 
   uint32_t index_of(const std::string& symbol, unsigned at_line) {
