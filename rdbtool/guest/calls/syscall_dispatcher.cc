@@ -13,7 +13,7 @@
 #include "rdbtool/guest/process/process_end.h"
 #include "rdbtool/guest/process/process_listener.h"
 #include "rdbtool/guest/signals/block_signals.h"
-#include "rdbtool/guest/signals/signal_delivery.h"
+#include "rdbtool/guest/signals/live_signals.h"
 #include "rdbtool/guest/signals/signal_inbox.h"
 #include "rdbtool/guest/threads/affinity.h"
 #include "rdbtool/guest/threads/futex_calls.h"

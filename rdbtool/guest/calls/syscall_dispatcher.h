@@ -35,7 +35,7 @@ class ProcessEnd;
 class ProcessListener;
 class Refusals;
 class SeccompFilters;
-class SignalDelivery;
+class LiveSignals;
 class SignalInbox;
 class SyscallExecutor;
 class TracingChildren;
@@ -56,7 +56,7 @@ public:
     ForkCalls& fork;
     ExecCalls& exec;
     SignalInbox& inbox;
-    SignalDelivery& delivery;
+    LiveSignals& delivery;
     HiddenHost& hidden_host;
     Affinity& affinity;
     SeccompFilters& filters;

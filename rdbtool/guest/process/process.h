@@ -6,7 +6,7 @@
 //   GuestThreads       how threads begin and end
 //   Turns, Baton       who runs; the baton is given away around calls that block
 //   SignalInbox        signals that have been received
-//   SignalDelivery     where they reach the guest
+//   LiveSignals     where they reach the guest
 //   SyscallDispatcher  who is in charge of a system call
 //   FutexCalls, MemoryCalls, ForkCalls, ExecCalls   calls that rdb carries out by itself
 //   HiddenHost, Affinity, SeccompFilters            calls that it answers
@@ -31,7 +31,7 @@
 #include "rdbtool/guest/process/process_end.h"
 #include "rdbtool/guest/process/process_listener.h"
 #include "rdbtool/guest/process/process_options.h"
-#include "rdbtool/guest/signals/signal_delivery.h"
+#include "rdbtool/guest/signals/live_signals.h"
 #include "rdbtool/guest/signals/signal_inbox.h"
 #include "rdbtool/guest/threads/affinity.h"
 #include "rdbtool/guest/threads/baton.h"
@@ -79,7 +79,7 @@ private:
   Baton baton_;
   FutexCalls futexes_;
   ProcessEnd end_;
-  SignalDelivery delivery_;
+  LiveSignals delivery_;
   GuestThreads threads_;
   ForkCalls fork_;
   ExecCalls exec_;

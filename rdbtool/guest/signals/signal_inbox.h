@@ -4,7 +4,7 @@
 // The kernel may deliver a signal to rdb at any host instruction, but the guest may see it only between two
 // of its own, and at a place that the log can name. So rdb's handler only notes the signal here, in the
 // thread that it is for (Thread::received, Thread::pending), and makes the engine stop soon. The thread's
-// loop (ThreadDriver) finds it pending and delivers it (SignalDelivery) at the next instruction boundary.
+// loop (ThreadDriver) finds it pending and delivers it (LiveSignals) at the next instruction boundary.
 //
 // There is room for one received signal in each thread. That is enough: the handler leaves all asynchronous
 // signals blocked for the OS thread, and they are opened again, with the guest's mask, after the delivery. So

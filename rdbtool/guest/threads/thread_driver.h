@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The loop that every guest thread runs in, while it has the baton:
 //
-//   1. A signal that has been received, if there is one, is delivered (SignalInbox::take, SignalDelivery).
+//   1. A signal that has been received, if there is one, is delivered (SignalInbox::take, LiveSignals).
 //      Handlers stack up: the loop begins again until none is left.
 //   2. If the thread's turn is over and others are ready, they have theirs (Turns::pass).
 //   3. The engine runs guest code until something stops it: the instructions of the turn are used up, a
@@ -33,7 +33,7 @@ class GuestThreads;
 class MemoryCalls;
 class ProcessEnd;
 class SeccompFilters;
-class SignalDelivery;
+class LiveSignals;
 class SyscallDispatcher;
 class SyscallExecutor;
 
@@ -46,7 +46,7 @@ public:
     Turns& turns;
     GuestThreads& threads;
     SignalInbox& inbox;
-    SignalDelivery& delivery;
+    LiveSignals& delivery;
     SyscallDispatcher& dispatcher;
     MemoryCalls& memory;
     SeccompFilters& filters;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where a signal is delivered to a thread of a live process. The listener hears of it first, while the state
 // is still as it was. Then the machine acts on it, just as in a replay: it ignores the signal, or pushes a
-// frame for the guest's handler (Machine::deliver, in signal_disposition.cc). If it can do neither, the
+// frame for the guest's handler (Machine::deliver, in signal_delivery.cc). If it can do neither, the
 // process ends here.
 #pragma once
 
@@ -15,9 +15,9 @@ class MemoryCalls;
 class ProcessEnd;
 class ProcessListener;
 
-class SignalDelivery {
+class LiveSignals {
 public:
-  SignalDelivery(Machine& machine, MemoryCalls& memory, ProcessEnd& end, ProcessListener& listener)
+  LiveSignals(Machine& machine, MemoryCalls& memory, ProcessEnd& end, ProcessListener& listener)
       : machine_(machine), memory_(memory), end_(end), listener_(listener) {}
 
   // To the current thread.
