@@ -30,7 +30,7 @@ class ArgumentClasses(harness.TestCase):
         inline = self.run_program([self.path("inline")])
         self.run_program([harness.program("rdb-clang" + plus), *flags, name, "-o", "prog", "-lm"], status=0)
         recorded = self.rdb("record", "--checksum=calls", "-q", "-o", self.path("trace"), "--", "./prog", status=inline.status)
-        replayed = self.rdb("replay", "--stats", "--twin=never", self.path("trace"), status=inline.status)
+        replayed = self.rdb("replay", "--stats", self.path("trace"), status=inline.status)
         self.assertTrue(set(recorded.out.splitlines()) < set(inline.out.splitlines()))
         return inline.out.splitlines(), recorded.out.splitlines(), replayed
 
@@ -51,7 +51,7 @@ class ArgumentClasses(harness.TestCase):
                     self.assertIn(line, got)
                 self.check_reasons(name, replayed.err)
                 # Those that could not run in place have a second chance.
-                twins = self.rdb("replay", self.path("trace"), status=replayed.status).out.splitlines()
+                twins = self.rdb("replay", "--twin=auto", self.path("trace"), status=replayed.status).out.splitlines()
                 rest = iter(expected)
                 wrong = [line for line in twins if not any(line == other for other in rest)]
                 self.assertEqual(wrong, [], "\nexpected among\n" + "\n".join(expected))

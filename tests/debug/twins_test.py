@@ -76,8 +76,9 @@ class Twins(harness.TestCase):
 
     def test_never(self):
         trace = self.build("shapes.c", "-O2")
-        _, result = self.replay(trace, "never")
+        shown, result = self.replay(trace, "never")
         self.assertRegex(result.err, r"not run at time \d+: \w+ is unavailable there")
+        self.assertEqual(shown, self.lines(self.rdb("replay", trace, status=0).out))  # as it is without the option
         wrong = self.rdb("replay", "--twin", "perhaps", trace)
         self.assertEqual(wrong.status, 2)
         self.assertRegex(wrong.err, r"\Ardb: replay: --twin[^\n]*\n\Z")

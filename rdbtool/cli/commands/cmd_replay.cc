@@ -45,7 +45,7 @@ struct ReplayOptions {
   debug::RegionOptions regions;
   debug::RunnerOptions runner;
   debug::TwinOptions twins;
-  std::string twin_use = "auto";
+  std::string twin_use = "never";
   debug::TraceOptions events;
   std::string syscalls; // "true", or names
   std::string protect;  // "true", or how
@@ -327,7 +327,7 @@ Action setup_replay(CommandOptions& command) {
       .option(
           "--twin", options->twin_use,
           "Which regions run in a twin of their function, its source run again beside it: auto, those that "
-          "cannot run in place with all their variables; always; never")
+          "cannot run in place with all their variables; always; never, if it is not given")
       .one_of({"auto", "always", "never"});
   command
       .option("--twin-limit", options->twins.limit,

@@ -253,26 +253,32 @@ std::string Twins::why_not_believed(replay::Replayer& replayer, const Hooked& ho
   // which compilers may know that nobody outside reads them.
   const bool calls_outside = std::ranges::any_of(
       recorded_.entries, [&](const NestedEntry& entry) { return unit.outside.contains(entry.address); });
+  ByteSet known, missing, replaced;
+  for (const ByteRange& range : recorded_.read_first)
+    known.add(range.begin, range.size());
+  const uint64_t sp = replayer.registers().gpr[RSP];
+  known.add(sp, sizeof sp); // the return address
+  // What the function replaces without a look at it, its callers need not have written, whoever else could
+  // read it.
+  for (const ByteRange& range : recorded_.written)
+    known.add_missing(range.begin, range.size(), replaced);
   for (const auto& [index, region] : unit.regions) {
     if (!is_shown(region, hooked, call)) continue;
     const TwinFacts::Region::Reads reads = unit.object->facts().regions[index].reads;
     // What a region reads is not known before it runs.
     if (reads == TwinFacts::Region::Reads::statics ||
-        (reads == TwinFacts::Region::Reads::memory && !calls_outside))
+        (reads == TwinFacts::Region::Reads::memory && (!calls_outside || !replaced.empty())))
       return "the program may not have written what a region reads";
   }
-  ByteSet known, missing;
-  for (const ByteRange& range : recorded_.read_first)
-    known.add(range.begin, range.size());
-  const uint64_t sp = replayer.registers().gpr[RSP];
-  known.add(sp, sizeof sp); // the return address
   for (const ByteRange& range : twin_.read_first)
     known.add_missing(range.begin, range.size(), missing);
   for (const ByteRange& range : missing.ranges()) {
-    bool is_static = std::ranges::any_of(unit.statics, [&](const guest::AddressRange& variable) {
+    bool is_doubtful = std::ranges::any_of(unit.statics, [&](const guest::AddressRange& variable) {
       return variable.overlaps(range.begin, range.end);
     });
-    if ((is_static || !calls_outside) && !is_constant(replayer.space(), range))
+    for (uint64_t at = range.begin; at < range.end && !is_doubtful; ++at)
+      is_doubtful = replaced.contains(at);
+    if ((is_doubtful || !calls_outside) && !is_constant(replayer.space(), range))
       return "the program may not have written all that the source reads";
   }
   return "";

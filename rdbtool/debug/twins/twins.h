@@ -53,7 +53,7 @@ enum class TwinUse : uint8_t {
 };
 
 struct TwinOptions {
-  TwinUse use = TwinUse::automatic;
+  TwinUse use = TwinUse::never;
   uint64_t limit = 200'000'000; // instructions of one call
   bool reports = true;          // say in which twin a region runs, and which calls are not shown
 };
