@@ -112,15 +112,4 @@ std::string visible_lines(std::string_view text) {
   return out + visible_text(text);
 }
 
-std::string visible_message(std::string_view text) {
-  constexpr std::string_view kNextLine = "\n  ";
-  std::string result;
-  for (size_t end; (end = text.find(kNextLine)) != std::string_view::npos;
-       text.remove_prefix(end + kNextLine.size())) {
-    result += visible_text(text.substr(0, end));
-    result += kNextLine;
-  }
-  return result + visible_text(text);
-}
-
 } // namespace rdb

@@ -23,8 +23,4 @@ std::string visible_text(std::string_view text);
 // The same for text of several lines of rdb's own: a newline stays.
 std::string visible_lines(std::string_view text);
 
-// The same for a message whose later lines are indented by two spaces, as rdb writes them: other newlines are
-// of names in it.
-std::string visible_message(std::string_view text);
-
 } // namespace rdb

@@ -43,6 +43,13 @@ bool is_library(std::string_view path) {
   return path.starts_with('/') && base_name(path).find(".so") != std::string_view::npos;
 }
 
+std::string in_one_line(std::string text) {
+  constexpr std::string_view kNextLine = "\n  ";
+  for (size_t end; (end = text.find(kNextLine)) != std::string::npos;)
+    text.replace(end, kNextLine.size(), "; ");
+  return text;
+}
+
 // A bundle that was asked for must belong to something that was recorded. The files are known only if the
 // recording was finished.
 void check_recorded(const debug::Bundle& bundle, const trace::TraceReader& trace) {
@@ -60,7 +67,7 @@ void check_recorded(const debug::Bundle& bundle, const trace::TraceReader& trace
       continue; // it is no program
     }
   }
-  if (!mismatch.empty()) user_error("{}", mismatch);
+  if (!mismatch.empty()) user_error("{}", in_one_line(mismatch));
   user_error("-m {}: the recording has no {}, nor the same program or library under another name",
              bundle.path(), bundle.program());
 }

@@ -56,7 +56,7 @@ int dispatch(std::span<const Command> commands, const std::vector<std::string>& 
 }
 
 int complain(const std::exception& trouble) {
-  std::string line = visible_message(failure_text(trouble)); // a newline in a name begins no line of rdb's
+  std::string line = visible_text(failure_text(trouble)); // a newline in a name begins no line of rdb's
   std::fflush(stdout); // what was printed before the trouble stands before it
   print_error("rdb: {}\n", line);
   return Failure::of(trouble).exit_status();

@@ -47,10 +47,5 @@ TEST(VisibleText, ZeroIsEscaped) {
   EXPECT_EQ(visible_text(std::string_view("a\0b", 3)), "a\\x00b");
 }
 
-TEST(VisibleText, LaterLinesOfAMessageAreIndented) {
-  EXPECT_EQ(visible_message("one\n  two\nthree\x1b"), "one\n  two\\nthree\\x1b");
-  EXPECT_EQ(visible_message("one"), "one");
-}
-
 } // namespace
 } // namespace rdb

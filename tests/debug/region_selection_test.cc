@@ -70,7 +70,7 @@ TEST(RegionSelection, OptionsThatSelectNothingAreTheUsersMistake) {
   } catch (const UserError& error) {
     EXPECT_STREQ(
         error.what(),
-        "--only x.c: there is no such region; there are:\n  src/a.c:10\n  src/a.c:20\n  /home/lib/b.c:10");
+        "--only x.c: there is no such region; there are: src/a.c:10, src/a.c:20, /home/lib/b.c:10");
   }
   EXPECT_THROW(RegionSelection({.only = {"1"}}).check({}), UserError);
 }

@@ -52,7 +52,7 @@ void RegionSelection::check(std::span<const descriptors::Descriptors* const> bun
       for (const descriptors::Region& region : bundle->regions) {
         std::string source = source_of(*bundle, region);
         found |= selected_by(only, region, source);
-        all += fmt::format("\n  {}:{}", source, region.begin_line);
+        all += fmt::format("{} {}:{}", all.empty() ? "" : ",", source, region.begin_line);
       }
     if (!found)
       user_error("--only {}: there is no such region; there are:{}", only, all.empty() ? " none" : all);

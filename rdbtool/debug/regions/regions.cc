@@ -162,6 +162,8 @@ void Regions::add_hooks(replay::Replayer& replayer, AttachedBundle& attached) {
 
 void Regions::remove_hooks(replay::Replayer& replayer, AttachedBundle& attached) {
   attached.has_hooks = false;
+  twins_.detach(replayer, attached);
+  attached.run_in_twins({});
   auto is_its = [&](const RegionInstance& instance) { return instance.attached == &attached; };
   for (auto entry = hooked_.begin(); entry != hooked_.end();) {
     auto& [address, hooked] = *entry;

@@ -68,20 +68,16 @@ std::string reason_of(const NestedResult& run) {
 
 void Twins::enter(replay::Replayer& replayer, Hooked& hooked) {
   const uint64_t sp = replayer.registers().gpr[RSP];
-  const uint64_t back = word_at(replayer.space(), sp);
   forget_ended(replayer);
   Unit& unit = *hooked.unit;
   for (CallInProgress& call : calls_) {
     if (call.thread != replayer.thread()) continue;
-    // A loop of the function leads to its first instruction: that is no call.
-    if (call.hooked == &hooked && call.sp == sp && call.back == back) return;
     // A twin that is shown already has run it.
     if (call.hooked->unit == &unit && call.covered.contains(hooked.function)) return;
   }
   for (CallInProgress& call : calls_)
     if (call.thread == replayer.thread()) ++call.entered;
-  CallInProgress call{
-      .hooked = &hooked, .thread = replayer.thread(), .sp = sp, .back = back, .end = Time(kUnknownEnd)};
+  CallInProgress call{.hooked = &hooked, .thread = replayer.thread(), .sp = sp, .end = Time(kUnknownEnd)};
   auto is_wanted = [&](const auto& region) {
     return selection_.allows(*region.second.count, replayer.now().value) &&
            (region.second.host == hooked.function || hooked.inner.contains(region.second.host));
@@ -151,7 +147,7 @@ std::string Twins::why_not_equal(replay::Replayer& replayer, const Hooked& hooke
   const TwinFunction& function = unit.object->functions()[hooked.function];
   if (!function.refused.empty()) return function.refused;
   for (uint32_t i : unit.with_regions)
-    if (unit.object->functions()[i].entry == 0) call.covered.insert(i);
+    if (unit.object->functions()[i].entry == 0 || is_twins_alone(facts.functions[i])) call.covered.insert(i);
   std::set<uint32_t> own; // of those that have an entry
   bool settled = false;
   while (!settled) {
@@ -164,9 +160,11 @@ std::string Twins::why_not_equal(replay::Replayer& replayer, const Hooked& hooke
     sort_entries(twin_);
     settled = true;
     for (const Hooked& other : unit.bundled->hooks) {
-      if (other.unit != &unit || agrees_on(unit, other.function, call)) continue;
-      if (!unit.object->can_set_callee(other.function) || !own.insert(other.function).second)
+      if (other.unit != &unit || own.contains(other.function) || agrees_on(unit, other.function, call))
+        continue;
+      if (!unit.object->can_set_callee(other.function))
         return fmt::format("the twin calls {} otherwise", facts.functions[other.function].name);
+      own.insert(other.function);
       settled = false;
     }
   }
@@ -224,9 +222,11 @@ bool Twins::is_called_from_elsewhere(replay::Replayer& replayer, const Hooked& h
   const Unit& unit = *hooked.unit;
   const Bundled& bundled = *unit.bundled;
   if (unit.has_direct_calls.contains(hooked.function)) return false;
+  const bool is_address_known = unit.object->facts().functions[hooked.function].address_taken;
   const uint64_t back = word_at(replayer.space(), replayer.registers().gpr[RSP]);
   std::array<uint8_t, kLongestCall> code;
-  if (replayer.space().read(GuestAddr(back - code.size()), code.data(), code.size()) == code.size() &&
+  if (is_address_known &&
+      replayer.space().read(GuestAddr(back - code.size()), code.data(), code.size()) == code.size() &&
       ends_in_indirect_call(code))
     return true;
   const ProgramFile::CodeSegment code_here = bundled.file->code();
@@ -262,14 +262,12 @@ std::string Twins::why_not_believed(replay::Replayer& replayer, const Hooked& ho
   // read it.
   for (const ByteRange& range : recorded_.written)
     known.add_missing(range.begin, range.size(), replaced);
-  for (const auto& [index, region] : unit.regions) {
-    if (!is_shown(region, hooked, call)) continue;
-    const TwinFacts::Region::Reads reads = unit.object->facts().regions[index].reads;
-    // What a region reads is not known before it runs.
-    if (reads == TwinFacts::Region::Reads::statics ||
-        (reads == TwinFacts::Region::Reads::memory && (!calls_outside || !replaced.empty())))
-      return "the program may not have written what a region reads";
-  }
+  // What a region reads is not known before it runs.
+  if (std::ranges::any_of(unit.regions, [&](const auto& region) {
+        return is_shown(region.second, hooked, call) &&
+               unit.object->facts().regions[region.first].reads != TwinFacts::Region::Reads::variables;
+      }))
+    return "the program may not have written what a region reads";
   for (const ByteRange& range : twin_.read_first)
     known.add_missing(range.begin, range.size(), missing);
   for (const ByteRange& range : missing.ranges()) {

@@ -107,6 +107,11 @@ struct TwinFacts {
   std::unordered_map<std::string, uint32_t> function_index; // by symbol
 };
 
+// Cannot be called in the program as the source says it is: a twin calls the twin's own.
+inline bool is_twins_alone(const TwinFacts::Function& function) {
+  return function.changed || function.result_removed || function.foreign_convention;
+}
+
 // Throws UserError that names the object and the line.
 TwinFacts read_twin_facts(std::string_view text, const std::string& object);
 

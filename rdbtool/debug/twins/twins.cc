@@ -209,6 +209,17 @@ void Twins::plan(replay::Replayer& replayer, Unit& unit) {
   }
 }
 
+void Twins::detach(replay::Replayer& replayer, const AttachedBundle& attached) {
+  for (const Bundled& bundled : bundles_) {
+    if (bundled.attached != &attached) continue;
+    for (const Hooked& hooked : bundled.hooks)
+      if (auto found = by_entry_.find(hooked.entry); found != by_entry_.end() && found->second == &hooked) {
+        by_entry_.erase(found);
+        replayer.translator().remove_hook(GuestAddr(hooked.entry));
+      }
+  }
+}
+
 void Twins::hooked(replay::Replayer& replayer, uint64_t pc) {
   if (auto found = by_entry_.find(pc); found != by_entry_.end()) enter(replayer, *found->second);
 }
@@ -302,8 +313,7 @@ void Twins::load(replay::Replayer& replayer, Unit& unit) {
   unit.object->load({images_->images(), *image, *unit.bundled->symbols, *memory_, *this});
   const TwinFacts& facts = unit.object->facts();
   for (uint32_t i = 0; i < facts.functions.size(); ++i)
-    if (const TwinFacts::Function& f = facts.functions[i];
-        (f.changed || f.result_removed || f.foreign_convention) && unit.object->can_set_callee(i))
+    if (is_twins_alone(facts.functions[i]) && unit.object->can_set_callee(i))
       unit.object->set_callee(i, TwinObject::Callee::twin);
   for (const TwinObject::OutsideCall& call : unit.object->outside_calls())
     if (!is_known_to_compilers(call.name) && unit.outside.insert(call.address).second) {

@@ -67,6 +67,9 @@ public:
 
   // The bundle's program file was mapped. Returns the regions, by id, that run in twins from here on.
   std::set<uint32_t> attach(replay::Replayer& replayer, AttachedBundle& attached, const trace::MapInput& map);
+  // The bundle's program file is not there any more, or somewhere else: its regions run in no twin from here
+  // on.
+  void detach(replay::Replayer& replayer, const AttachedBundle& attached);
   // The guest is about to execute the instruction there, and others look at that address, too.
   void hooked(replay::Replayer& replayer, uint64_t pc);
   // At the end: which hits are not shown, and why.
