@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/debug/twins/direct_calls.h"
 
-#include <Zydis/Zydis.h>
+#include "rdbtool/debug/twins/x86_decoder.h"
+
 #include <optional>
 
 namespace rdb::debug {
 namespace {
-
-const ZydisDecoder& decoder() {
-  static const ZydisDecoder instance = [] {
-    ZydisDecoder made;
-    ZydisDecoderInit(&made, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    return made;
-  }();
-  return instance;
-}
 
 // What a branch says of where it goes.
 struct Target {
@@ -47,8 +39,8 @@ template <class F>
 void for_each_branch(std::string_view bytes, uint64_t address, F&& each) {
   while (!bytes.empty()) {
     ZydisDecodedInstruction instruction;
-    if (!ZYAN_SUCCESS(
-            ZydisDecoderDecodeInstruction(&decoder(), nullptr, bytes.data(), bytes.size(), &instruction))) {
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&x86_decoder(), nullptr, bytes.data(), bytes.size(),
+                                                    &instruction))) {
       // Data in the code: what follows is decoded all the same, since all that counts are calls.
       bytes.remove_prefix(1);
       ++address;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/debug/twins/entry_registers.h"
 
-#include <Zydis/Zydis.h>
+#include "rdbtool/debug/twins/x86_decoder.h"
+
 #include <array>
 #include <optional>
 #include <set>
@@ -22,15 +23,6 @@ struct Registers {
   bool operator==(const Registers&) const = default;
   auto operator<=>(const Registers&) const = default;
 };
-
-const ZydisDecoder& decoder() {
-  static const ZydisDecoder instance = [] {
-    ZydisDecoder made;
-    ZydisDecoderInit(&made, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    return made;
-  }();
-  return instance;
-}
 
 void add(Registers& to, ZydisRegister reg) {
   ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
@@ -112,7 +104,7 @@ ArgumentRegisters EntryRegisters::find(uint64_t function) {
       ZydisDecodedInstruction instruction;
       ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
       if (!ZYAN_SUCCESS(
-              ZydisDecoderDecodeFull(&decoder(), bytes.data(), bytes.size(), &instruction, operands)))
+              ZydisDecoderDecodeFull(&x86_decoder(), bytes.data(), bytes.size(), &instruction, operands)))
         break;
       Registers reads, writes;
       look_at(instruction, operands, reads, writes);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rdbtool/debug/twins/known_functions.h"
 
-#include <Zydis/Zydis.h>
+#include "rdbtool/debug/twins/x86_decoder.h"
+
 #include <algorithm>
 #include <array>
 
@@ -212,11 +213,9 @@ bool ends_in_indirect_call(std::span<const uint8_t, kLongestCall> code) {
   constexpr size_t kDirectSize = 5;
   // It may be either: then it counts as the one that says less.
   if (code[kLongestCall - kDirectSize] == kDirectCall) return false;
-  ZydisDecoder decoder;
-  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
   for (size_t size = 2; size <= code.size(); ++size) {
     ZydisDecodedInstruction instruction;
-    if (ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, nullptr, &code[code.size() - size], size,
+    if (ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&x86_decoder(), nullptr, &code[code.size() - size], size,
                                                    &instruction)) &&
         instruction.length == size && instruction.meta.category == ZYDIS_CATEGORY_CALL &&
         !instruction.raw.imm[0].is_relative)
@@ -226,15 +225,13 @@ bool ends_in_indirect_call(std::span<const uint8_t, kLongestCall> code) {
 }
 
 bool loops_to_entry(const ProgramFile& file, uint64_t begin, uint64_t size) {
-  ZydisDecoder decoder;
-  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
   std::string_view bytes = file.elf().loaded_at(begin, size);
   uint64_t at = begin;
   while (!bytes.empty()) {
     ZydisDecodedInstruction instruction;
     size_t length = 1; // of data in the code
-    if (ZYAN_SUCCESS(
-            ZydisDecoderDecodeInstruction(&decoder, nullptr, bytes.data(), bytes.size(), &instruction))) {
+    if (ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&x86_decoder(), nullptr, bytes.data(), bytes.size(),
+                                                   &instruction))) {
       length = instruction.length;
       bool jumps = instruction.meta.category == ZYDIS_CATEGORY_COND_BR ||
                    instruction.meta.category == ZYDIS_CATEGORY_UNCOND_BR;

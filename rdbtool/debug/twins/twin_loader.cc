@@ -3,8 +3,8 @@
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/debug/twins/frame_table.h"
+#include "rdbtool/debug/twins/x86_decoder.h"
 
-#include <Zydis/Zydis.h>
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -52,15 +52,6 @@ bool is_placed(const elf::Section& section) {
     return false;
   }
   return section.allocated() && (section.header.sh_flags & SHF_TLS) == 0;
-}
-
-const ZydisDecoder& decoder() {
-  static const ZydisDecoder instance = [] {
-    ZydisDecoder made;
-    ZydisDecoderInit(&made, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    return made;
-  }();
-  return instance;
 }
 
 } // namespace
@@ -267,7 +258,7 @@ uint64_t TwinLoader::end_of_instruction(const elf::Section& section, uint64_t of
     for (uint64_t at = begin; at < end;) {
       ZydisDecodedInstruction instruction;
       bool is_known = ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
-          &decoder(), nullptr, section.bytes.data() + at, section.bytes.size() - at, &instruction));
+          &x86_decoder(), nullptr, section.bytes.data() + at, section.bytes.size() - at, &instruction));
       at += is_known ? instruction.length : 1;
       known->second.push_back(at);
     }
