@@ -29,7 +29,7 @@ private:
   // Sees to the calls of `function`, in whose code that of `origin` may stand. False if it is never entered
   // where anybody could see it.
   bool climb(uint32_t function, uint32_t origin, std::set<uint32_t>& seen) {
-    if (!seen.insert(function).second) return true;
+    if (!seen.insert(function).second) return false; // it was asked on another way
     const bool has_entry = questions_.why_no_entry(function).empty();
     bool is_hooked = has_entry;
     if (has_entry) {
