@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A function that is run once more tells what it would do, and leaves nothing behind.
-#include "rdbtool/debug/twins/nested_run.h"
+#include "rdbtool/debug/nested/nested_run.h"
 
 #include "rdbtool/guest/memory/layout.h"
 #include "rdbtool/guest/process/state_hash.h"

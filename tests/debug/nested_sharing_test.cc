@@ -3,7 +3,7 @@
 // that is undone when it ends, and the run goes on as if it had not been.
 #include "rdbtool/debug/debug_session.h"
 #include "rdbtool/debug/isolation/nested_call.h"
-#include "rdbtool/debug/twins/nested_run.h"
+#include "rdbtool/debug/nested/nested_run.h"
 #include "rdbtool/guest/process/state_hash.h"
 
 #include <cstring>

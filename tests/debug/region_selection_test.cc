@@ -68,9 +68,8 @@ TEST(RegionSelection, OptionsThatSelectNothingAreTheUsersMistake) {
     check({.only = {"x.c"}});
     FAIL();
   } catch (const UserError& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "--only x.c: there is no such region; there are: src/a.c:10, src/a.c:20, /home/lib/b.c:10");
+    EXPECT_STREQ(error.what(),
+                 "--only x.c: there is no such region; there are: src/a.c:10, src/a.c:20, /home/lib/b.c:10");
   }
   EXPECT_THROW(RegionSelection({.only = {"1"}}).check({}), UserError);
 }

@@ -5,8 +5,8 @@
 // changed in between. Prints how many calls there were of which outcome; the status is 1 if one was wrong.
 #include "rdbtool/base/error.h"
 #include "rdbtool/debug/events/symbol_search.h"
+#include "rdbtool/debug/nested/nested_run.h"
 #include "rdbtool/debug/regions/program_file.h"
-#include "rdbtool/debug/twins/nested_run.h"
 #include "rdbtool/guest/memory/host_place.h"
 #include "rdbtool/guest/process/state_hash.h"
 #include "rdbtool/replay/replayer.h"

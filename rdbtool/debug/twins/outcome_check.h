@@ -11,7 +11,7 @@
 // - blocks that were freed in the call, and jump buffers, which hold registers of the compiler's choice.
 #pragma once
 
-#include "rdbtool/debug/twins/nested_run.h"
+#include "rdbtool/debug/nested/nested_run.h"
 #include "rdbtool/debug/twins/twin_facts.h"
 #include "rdbtool/guest/memory/address_space.h"
 #include "rdbtool/guest/memory/layout.h"

@@ -21,13 +21,13 @@
 // lines of others come before them (CallInProgress).
 #pragma once
 
+#include "rdbtool/debug/nested/nested_run.h"
 #include "rdbtool/debug/regions/attached_bundle.h"
 #include "rdbtool/debug/regions/region_runner.h"
 #include "rdbtool/debug/regions/region_selection.h"
 #include "rdbtool/debug/twins/direct_calls.h"
 #include "rdbtool/debug/twins/entry_registers.h"
 #include "rdbtool/debug/twins/hook_plan.h"
-#include "rdbtool/debug/twins/nested_run.h"
 #include "rdbtool/debug/twins/outcome_check.h"
 #include "rdbtool/debug/twins/process_images.h"
 #include "rdbtool/debug/twins/program_symbols.h"

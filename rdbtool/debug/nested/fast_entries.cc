@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Notes an entry of a watched function. Runs with the guest's FS base and vector registers: compiled for
 // general registers only, without stack protector, and calling nothing that is not (see CMakeLists.txt).
-#include "rdbtool/debug/twins/nested_run.h"
+#include "rdbtool/debug/nested/nested_run.h"
 
 namespace rdb::debug {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rdbtool/debug/twins/byte_set.h"
+#include "rdbtool/debug/nested/byte_set.h"
 
 #include <algorithm>
 #include <bit>

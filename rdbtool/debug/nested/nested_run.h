@@ -28,8 +28,8 @@
 #pragma once
 
 #include "rdbtool/debug/isolation/nested_engine.h"
-#include "rdbtool/debug/twins/byte_set.h"
-#include "rdbtool/debug/twins/nested_state.h"
+#include "rdbtool/debug/nested/byte_set.h"
+#include "rdbtool/debug/nested/nested_state.h"
 
 #include <functional>
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rdbtool/debug/twins/nested_run.h"
+#include "rdbtool/debug/nested/nested_run.h"
 
 #include "rdbtool/base/error.h"
 #include "rdbtool/base/own_memory.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rdbtool/debug/twins/nested_state.h"
+#include "rdbtool/debug/nested/nested_state.h"
 
 #include <cstring>
 
