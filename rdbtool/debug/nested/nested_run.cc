@@ -20,8 +20,8 @@ namespace {
 using engine::RSP;
 using Kind = engine::StoreLogEntry::Kind;
 
-// So many entries are gone through at a time, if the run is a long one: what is written again and again need
-// not be kept.
+// A long run's log is gone through each time it has this many new entries: what is written again and again
+// need not be kept.
 constexpr size_t kDigestAt = 4u << 20;
 constexpr uint64_t kShortSlice = 16384; // instructions. The last few hundred of a slice take long
 

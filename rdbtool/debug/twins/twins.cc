@@ -187,13 +187,11 @@ void Twins::plan(replay::Replayer& replayer, Unit& unit) {
       if (places[i] && machine_calls(i, places[hook.function].address) != 0)
         unit.has_direct_calls.insert(hook.function);
     const uint64_t entry = places[hook.function].address + bundled.bias;
-    Hooked& hooked =
-        bundled.hooks.emplace_back(Hooked{.twins = this,
-                                          .unit = &unit,
-                                          .function = hook.function,
-                                          .entry = entry,
-                                          .inner = std::move(hook.inner),
-                                          .has_regions = unit.with_regions.contains(hook.function)});
+    Hooked& hooked = bundled.hooks.emplace_back(Hooked{.twins = this,
+                                                       .unit = &unit,
+                                                       .function = hook.function,
+                                                       .entry = entry,
+                                                       .inner = std::move(hook.inner)});
     by_entry_[entry] = &hooked;
     for (NestedRun* run : {checking_.get(), showing_.get()})
       if (run != nullptr) run->watch(entry);

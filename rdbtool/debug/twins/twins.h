@@ -95,9 +95,7 @@ private:
     uint32_t function;
     uint64_t entry; // where it is in memory
     std::set<uint32_t> inner;
-    bool has_regions = false;
     uint64_t calls = 0;                        // that were looked at
-    uint64_t verified = 0;                     // of these
     std::map<std::string, uint64_t> not_shown; // how many calls, by reason
   };
 
